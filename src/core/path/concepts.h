@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// What an engine supplies to the path: a Frame, which is bytes with room in front, and Tables, which
+// are the records with the engine's clock. Everything else is the core's.
+//
+// Cold parts of the path are functions of their own, which the BPF verifier checks once instead of
+// at each call. Into such a function go a Frame as its handle and Tables as a pointer, never null.
+#pragma once
+
+#include "core/records.h"
+#include "core/wire.h"
+
+namespace fairlead::core {
+
+template <class A, class B>
+concept Same = __is_same(A, B);
+
+template <class F>
+concept Frame = requires(F frame, const F constant, typename F::Handle handle, u32 n) {
+  F(handle);
+  { constant.handle() } -> Same<typename F::Handle>;
+  // Bytes from the Ethernet header to the end of the frame, padding included.
+  { constant.length() } -> Same<u32>;
+  // The header at this offset; null if it does not lie within the frame. n < 65,536.
+  { constant.template at<wire::Ipv6>(n) } -> Same<wire::Ipv6*>;
+  // Puts n bytes of undefined content in front; false if there is no room. Headers found before
+  // are to be found anew.
+  { frame.grow(n) } -> Same<bool>;
+};
+
+template <class T>
+concept Tables = requires(const T tables, u32 n) {
+  { tables.now() } -> Same<Tick>;
+  { tables.settings() } -> Same<const Settings&>;
+  { tables.prefixes() } -> Same<const PrefixLengths&>;
+  // Any index is allowed: it is taken modulo the array's size. Rows: of the current generation.
+  { tables.row(n) } -> Same<const Row&>;
+  { tables.table(n) } -> Same<TableRef>;
+  { tables.slot(n) } -> Same<Slot>;
+  { tables.backend(n) } -> Same<const Backend&>;
+  // Connection lines of this worker.
+  { tables.template line<NarrowBucket>(n) } -> Same<NarrowBucket&>;
+  { tables.template line<WideBucket>(n) } -> Same<WideBucket&>;
+  { tables.counters() } -> Same<WorkerCounters&>;
+  { tables.backend_counters(n) } -> Same<BackendCounters&>;
+  { tables.service_counters(n) } -> Same<ServiceCounters&>;
+};
+
+}  // namespace fairlead::core

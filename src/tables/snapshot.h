@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// All that the packet path has to know, as one immutable value: what the controller computes
+// (a pure function of configuration, health and neighbours), what publish() writes into the records
+// of an engine, and what names the ids in counters, verdicts and traces. Shared by pointer, never
+// changed after it was made; any thread may read it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/records.h"
+
+namespace fairlead::tables {
+
+struct Vip {
+  std::string id;
+  core::Address address{};  // masked
+  uint8_t prefix_length = 32;
+  core::Family family = core::Family::v4;
+  bool answers_ping = true;
+};
+
+struct Service {
+  uint32_t vip = 0;       // index into Snapshot::vips
+  uint8_t protocol = 6;   // IPPROTO_TCP, IPPROTO_UDP, 0 = any
+  uint16_t port = 0;      // host byte order; 0 = any
+  uint32_t pool = 0;      // index into Snapshot::pools
+  bool client_ip = false; // affinity
+  std::string name() const;  // "tcp/443", "any/0"
+};
+
+// Where a backend is, for the wire: what the identity of CONTRACT section 3 is made of.
+struct Identity {
+  core::Address address{};
+  core::Family family = core::Family::v4;
+  uint16_t port = 0;  // host byte order; 0 but in nat
+
+  friend bool operator==(const Identity&, const Identity&) = default;
+};
+
+struct Member {
+  Identity identity;
+  std::string name;     // "10.0.0.1:443", "[2001:db8::1]:443"
+  uint32_t weight = 1;
+  core::Backend line{}; // ready for the packet path, flags included
+};
+
+struct Pool {
+  std::string id;
+  core::Method method = core::Method::gre;
+  std::vector<Member> members;  // each identity once; includes resolved; disabled ones left out
+  // Owner of each slot as an index into members; nobody usable: empty. Shared between snapshots
+  // while nothing that decides it changes.
+  std::shared_ptr<const std::vector<uint16_t>> table;
+};
+
+struct Snapshot {
+  uint64_t generation = 0;
+  std::array<uint64_t, 2> seed{};               // of the flow hash
+  std::array<uint32_t, core::state_count> ttl_ms{};
+  std::vector<core::Address> own_v4, own_v6;    // the node's own addresses
+  std::vector<Vip> vips;
+  std::vector<Service> services;
+  std::vector<Pool> pools;
+};
+
+}  // namespace fairlead::tables
