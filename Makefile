@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+# The front door. Everything real is in CMake, tests/run and lab/; `make help` lists what there is.
+# On a fresh Debian 12, as root, any of these may be the first command.
+SHELL := /bin/bash
+JOBS ?= $(shell nproc)
+PYTHON := /usr/bin/python3
+
+.PHONY: build test demo bench asan tsan tidy format fuzz clean help dependencies build-dependencies
+.DEFAULT_GOAL := build
+
+build: build/release/build.ninja  ## compile: the program is build/release/fairlead
+	@cmake --build --preset release -j $(JOBS)
+
+test: dependencies  ## everything that must hold; STAGES="unit house" for a part of it
+	@$(PYTHON) tests/run $(STAGES)
+
+demo: dependencies build  ## the main job, live, in network namespaces; ENGINE=xdp|user, HOLD=1 keeps it up
+	@ENGINE="$(ENGINE)" HOLD="$(HOLD)" lab/demo
+
+bench: build  ## every benchmark, on a machine that does nothing else
+	@for bench in build/release/bench/*; do "$$bench" --benchmark_color=false || exit; done
+
+asan: dependencies  ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(PYTHON) tests/run asan
+
+tsan: dependencies  ## unit tests under ThreadSanitizer
+	@$(PYTHON) tests/run tsan
+
+tidy: dependencies  ## clang-tidy over src/
+	@$(PYTHON) tests/run tidy
+
+format: build-dependencies  ## lay out the source with clang-format-19
+	@git ls-files --cached --others --exclude-standard -- '*.h' '*.cc' | xargs clang-format-19 -i
+
+TIME ?= 60
+fuzz: build/fuzz/build.ninja  ## every fuzzer for TIME seconds (default 60)
+	@cmake --build --preset fuzz -j $(JOBS)
+	@shopt -s nullglob; for fuzzer in build/fuzz/fuzz/*; do \
+	  corpus=build/fuzz/corpus/$$(basename $$fuzzer); mkdir -p $$corpus; echo "$$fuzzer"; \
+	  $$fuzzer -max_total_time=$(TIME) -artifact_prefix=$$corpus- -print_final_stats=1 $$corpus || exit; \
+	done
+
+clean:  ## remove build/
+	@rm -rf build
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+build/%/build.ninja: | build-dependencies
+	@cmake --preset $*
+
+dependencies:
+	@packaging/install-dependencies.sh
+
+build-dependencies:
+	@packaging/install-dependencies.sh build
