@@ -129,7 +129,7 @@ endfunction()
 # base <- core <- tables <- engine <- control <- operator; siblings that must not know each other.
 function(fairlead_layer folder result)
   string(REGEX MATCH "^[^/]+" top "${folder}")
-  set(order base core bpf tables engine control operator)
+  set(order base core bpf tables backend engine control operator)
   list(FIND order "${top}" layer)
   set(${result} ${layer} PARENT_SCOPE)
 endfunction()
