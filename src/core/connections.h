@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// The connection table: what is remembered of a flow, for how long, and whose entry gives way.
+//
+// A line is 64 bytes (records.h). An entry lives in its home line, given by the low half of the flow
+// hash, or in one other line, given by home and the entry's tag, so that either can be found from
+// the other without the key's hash (partial-key cuckoo: Fan et al., MemC3, NSDI '13). A look-up
+// reads the other line only if the last way of home is taken. That is right because ways are never
+// emptied and are filled in order: an entry stands in its other line only if home was full.
+// Expired entries are room, found by comparing times; nobody sweeps.
+//
+// A table belongs to one worker: nothing here is atomic.
+#pragma once
+
+#include "core/path/concepts.h"
+
+namespace fairlead::core {
+
+// ---- The life of a connection (CONTRACT, section 2) ---------------------------------------------
+
+enum class Event : u8 { opening, data, ending, udp, other };  // what a packet means to its connection
+
+constexpr Event event_of(u8 protocol, u8 tcp_flags) {
+  if (protocol == wire::protocol_udp) return Event::udp;
+  if (protocol != wire::protocol_tcp) return Event::other;
+  if (tcp_flags & (wire::tcp_fin | wire::tcp_rst)) return Event::ending;
+  const u8 both = wire::tcp_syn | wire::tcp_ack;
+  return (tcp_flags & both) == wire::tcp_syn ? Event::opening : Event::data;
+}
+
+// The state after a packet, given the state of the live entry (none: there is no live entry, or the
+// packet opens a new connection on a closing one). A flow without an entry that ends is `none`: it
+// is not remembered.
+constexpr State next_state(State state, Event event) {
+  switch (event) {
+    case Event::udp: return State::udp;
+    case Event::other: return State::other;
+    case Event::opening: return state == State::none ? State::handshake : state;
+    case Event::ending: return state == State::none ? State::none : State::closing;
+    case Event::data: return state == State::closing ? State::closing : State::established;
+  }
+  return State::none;
+}
+
+// An entry lives while this many ticks or fewer have begun since its last packet: at least its TTL
+// and less than one tick more.
+FAIRLEAD_INLINE bool is_live(Meta meta, Tick now, const Settings& settings) {
+  const u32 state = static_cast<u32>(meta.state()) & 7;
+  return now - meta.seen() <= settings.ttl[state] && meta.state() != State::none;
+}
+
+// ---- Keys and lines -----------------------------------------------------------------------------
+
+constexpr u64 narrow_key(be32 source, be16 source_port, u16 service) {
+  return static_cast<u64>(source) << 32 | static_cast<u64>(source_port) << 16 | service;
+}
+
+constexpr WideKey wide_key(const Address& source, be16 source_port, u64 rest) {
+  return {{static_cast<u64>(source.word[1]) << 32 | source.word[0],
+           static_cast<u64>(source.word[3]) << 32 | source.word[2]},
+          static_cast<u64>(source_port) << 48 | (rest & 0xffff'ffff'ffff)};
+}
+
+constexpr bool is_taken(u64 key) { return key != 0; }
+constexpr bool is_taken(const WideKey& key) { return (key.rest | key.source[0] | key.source[1]) != 0; }
+
+// Odd, so that the other line is never the same one.
+constexpr u32 tag_of(u64 hash) { return (static_cast<u32>(hash >> 40) & 0xffe) | 1; }
+constexpr u32 home_of(u64 hash) { return static_cast<u32>(hash); }
+constexpr u32 other_of(u32 line, u32 tag) { return line ^ tag * 0x5bd1e995u; }
+
+template <class Bucket, class T>
+FAIRLEAD_INLINE Meta* find_in(const T& tables, u32 line, const typename Bucket::Key& key) {
+  Bucket& bucket = tables.template line<Bucket>(line);
+  for (u32 way = 0; way < Bucket::ways; way++) {
+    if (bucket.key[way] == key) return &bucket.meta[way];
+  }
+  return nullptr;
+}
+
+// The entry of a key, live or not; null if there is none.
+template <class Bucket, class T>
+FAIRLEAD_INLINE Meta* find_connection(const T& tables, const typename Bucket::Key& key, u64 hash) {
+  const u32 home = home_of(hash);
+  if (Meta* meta = find_in<Bucket>(tables, home, key)) return meta;
+  if (!is_taken(tables.template line<Bucket>(home).key[Bucket::ways - 1])) return nullptr;
+  return find_in<Bucket>(tables, other_of(home, tag_of(hash)), key);
+}
+
+// ---- Making room --------------------------------------------------------------------------------
+
+namespace connections_detail {
+
+// The first way that is empty or expired; `ways` if none is.
+template <class Bucket>
+FAIRLEAD_INLINE u32 free_way(const Bucket& bucket, Tick now, const Settings& settings) {
+  for (u32 way = 0; way < Bucket::ways; way++) {
+    if (!is_taken(bucket.key[way]) || !is_live(bucket.meta[way], now, settings)) return way;
+  }
+  return Bucket::ways;
+}
+
+template <class Bucket>
+FAIRLEAD_INLINE void put(Bucket& bucket, u32 way, const typename Bucket::Key& key, Meta meta) {
+  way %= Bucket::ways;
+  bucket.meta[way] = meta;
+  bucket.key[way] = key;
+}
+
+// Moves an entry of this line to that entry's other line if it has room there. The way that became
+// free, or `ways`.
+template <class Bucket, class T>
+FAIRLEAD_INLINE u32 displace(const T& tables, u32 line, Tick now) {
+  Bucket& bucket = tables.template line<Bucket>(line);
+  for (u32 way = 0; way < Bucket::ways; way++) {
+    Bucket& other = tables.template line<Bucket>(other_of(line, bucket.meta[way].tag()));
+    const u32 room = free_way(other, now, tables.settings());
+    if (room == Bucket::ways) continue;
+    put(other, room, bucket.key[way], bucket.meta[way]);
+    tables.counters().displaced++;
+    return way;
+  }
+  return Bucket::ways;
+}
+
+// The handshake entry of a line that has been quiet for longest, or `ways`.
+template <class Bucket>
+FAIRLEAD_INLINE u32 oldest_handshake(const Bucket& bucket, Tick now) {
+  u32 found = Bucket::ways;
+  Tick age = 0;
+  for (u32 way = 0; way < Bucket::ways; way++) {
+    const Meta meta = bucket.meta[way];
+    if (meta.state() != State::handshake || (found != Bucket::ways && now - meta.seen() <= age)) {
+      continue;
+    }
+    found = way;
+    age = now - meta.seen();
+  }
+  return found;
+}
+
+}  // namespace connections_detail
+
+// Remembers a connection that has no entry yet. Room is, in this order: a free way of the home line,
+// of the other line, one made by moving an entry to its own other line, the oldest handshake of the
+// home line, of the other line. Nothing else gives way: false if there is no room.
+template <class Bucket, class T>
+[[gnu::noinline]] bool remember(const T* tables, const typename Bucket::Key* key, u64 hash,
+                                u64 meta_word) {
+  using namespace connections_detail;
+  if (!tables || !key) return false;  // for the BPF verifier
+  const Tick now = tables->now();
+  const Settings& settings = tables->settings();
+  const u32 home = home_of(hash);
+  const u32 other = other_of(home, tag_of(hash));
+  u32 line = home;
+  u32 way = free_way(tables->template line<Bucket>(home), now, settings);
+  if (way == Bucket::ways) {
+    line = other;
+    way = free_way(tables->template line<Bucket>(other), now, settings);
+  }
+  if (way == Bucket::ways) {
+    line = home;
+    way = displace<Bucket>(*tables, home, now);
+  }
+  if (way == Bucket::ways) {
+    line = other;
+    way = displace<Bucket>(*tables, other, now);
+  }
+  if (way == Bucket::ways) {
+    line = home;
+    way = oldest_handshake(tables->template line<Bucket>(home), now);
+    if (way == Bucket::ways) {
+      line = other;
+      way = oldest_handshake(tables->template line<Bucket>(other), now);
+    }
+    if (way == Bucket::ways) {
+      tables->counters().evicted_full++;
+      return false;
+    }
+    tables->counters().evicted_handshake++;
+  }
+  put(tables->template line<Bucket>(line), way, *key, Meta{meta_word});
+  return true;
+}
+
+}  // namespace fairlead::core

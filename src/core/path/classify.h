@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Second stage: is the packet ours, and which service takes it? CONTRACT section 1, steps 2 to 5.
+#pragma once
+
+#include "core/path/packet.h"
+#include "core/services.h"
+
+namespace fairlead::core {
+
+// The service's row, or null and the reason why there is none.
+struct Classified {
+  const Row* service;
+  Reason reason;
+};
+
+namespace classify_detail {
+
+// What resolve() found: the index of a row plus `row`, or a Reason.
+constexpr u64 row_bit = 1ull << 32;
+
+constexpr bool has_ports(u8 protocol) {
+  return protocol == wire::protocol_tcp || protocol == wire::protocol_udp;
+}
+
+// The long way: everything that is not to one of the exact services of a single-address VIP.
+template <Tables T>
+[[gnu::noinline]] u64 resolve(const T* tables, const Packet* packet) {
+  if (!tables || !packet) return static_cast<u64>(Reason::not_vip);
+  const Row* vip = find_vip(*tables, packet->family, packet->destination);
+  if (!vip) return static_cast<u64>(Reason::not_vip);
+  if (packet->shape == Shape::malformed) return static_cast<u64>(Reason::malformed);
+  if (packet->shape == Shape::icmp) return static_cast<u64>(Reason::icmp_unsupported);
+  if (packet->shape == Shape::tiny_fragment) return static_cast<u64>(Reason::fragment_tiny);
+  if (packet->shape == Shape::later_fragment) {
+    return static_cast<u64>(Reason::fragment_no_mapping);
+  }
+  const Row* service = find_service(*tables, *vip, packet->protocol, packet->destination_port,
+                                    has_ports(packet->protocol));
+  if (!service) return static_cast<u64>(Reason::no_service);
+  return row_bit | tables->index_of(*service);
+}
+
+}  // namespace classify_detail
+
+template <Tables T>
+FAIRLEAD_INLINE Classified classify(const T& tables, const Packet& packet) {
+  using namespace classify_detail;
+  if (packet.shape == Shape::not_ip) return {nullptr, Reason::not_ip};
+  if (packet.shape == Shape::cut) return {nullptr, Reason::not_vip};
+  if (packet.shape == Shape::flow && has_ports(packet.protocol)) {
+    const RowId id = row_id(RowKind::service, packet.family, host_length(packet.family),
+                            packet.protocol, packet.destination_port);
+    if (const Row* row = find_row(tables, packet.destination, id)) return {row, Reason::fresh};
+  }
+  const u64 found = resolve(&tables, &packet);
+  if (!(found & row_bit)) return {nullptr, static_cast<Reason>(found)};
+  return {&tables.row(static_cast<u32>(found)), Reason::fresh};
+}
+
+}  // namespace fairlead::core

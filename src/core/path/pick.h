@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Which backend a flow gets that has none: the owner of its Maglev slot, or the first usable one
+// behind it. CONTRACT section 3. Probing over unusable owners moves no flow of a usable backend; it
+// bridges the moment until the controller has published a table without them.
+#pragma once
+
+#include "core/hash.h"
+#include "core/path/packet.h"
+
+namespace fairlead::core {
+
+// The id of the backend, or 0: no usable backend.
+template <Tables T>
+FAIRLEAD_INLINE u32 pick(const T& tables, const Row& service, const Packet& packet) {
+  const TableRef table = tables.table(service.table);
+  if (table.size == 0) return 0;
+  u64 hash = packet.hash;
+  if (service.id.flags & row_flag::client_ip) hash = client_hash(tables.settings(), packet.source);
+  const u32 slot = table.offset + slot_of(hash, table.size);
+  const u32 owner = tables.slot(slot);
+  if (tables.backend(owner).flags & backend_flag::takes_new) return owner;
+  return probe(&tables, slot);
+}
+
+// Slots behind `slot`, the mirror included, which every table has behind its end.
+template <Tables T>
+[[gnu::noinline]] u32 probe(const T* tables, u32 slot) {
+  if (!tables) return 0;
+  for (u32 i = 1; i < limits::slot_mirror; i++) {
+    const u32 owner = tables->slot(slot + i);
+    if (tables->backend(owner).flags & backend_flag::takes_new) return owner;
+  }
+  return 0;
+}
+
+}  // namespace fairlead::core
