@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // node.toml and services.json as plain values, defaults filled in. Whoever holds one holds a
-// valid configuration: only parse_node() and parse_services() make them.
+// valid configuration: only parse_node() and parse_services() (config/parse.h) make them. The
+// defaults stand here and nowhere else; node_keys() and services_keys() show them.
 #pragma once
 
 #include <array>
@@ -36,9 +37,9 @@ enum class Layout { run_to_completion, pipeline };
 
 struct Node {
   std::string id;
-  IpAddress address;                  // IPv4 tunnel source
-  std::optional<IpAddress> address6;  // IPv6 tunnel source
-  std::string http = "127.0.0.1:9100";
+  std::optional<IpAddress> address;     // IPv4 tunnel source; one of the two is always there
+  std::optional<IpAddress> address6;    // IPv6 tunnel source
+  std::string http = "127.0.0.1:9100";  // or the path of a unix socket
   std::string http_token_file;
   std::string state_dir = "/var/lib/fairlead";
 };
@@ -65,8 +66,8 @@ struct Forwarder {
   uint32_t batch_size = 64;
   uint32_t network_mtu = 1'500;
   uint32_t icmp_rate_limit = 100;
-  uint64_t hash_seed = 0;
-  std::optional<MacAddress> gateway_mac;
+  uint64_t hash_seed = 0x5eed;            // equal on all nodes
+  std::optional<MacAddress> gateway_mac;  // the next hop of everything
   ConnectionTtls connection_ttls;
 };
 
@@ -118,7 +119,7 @@ enum class Ping { reply, drop };
 enum class FillKind { paper, lines };
 
 struct Route {
-  Prefix source;
+  Prefix source;  // either family: a prefix of the other one matches no packet
   std::string backend_pool;
 };
 
@@ -158,7 +159,7 @@ struct Pool {
   core::Method method = core::Method::gre;
   uint32_t table_size = 65'537;
   uint64_t table_seed = 0;
-  FillKind fill = FillKind::paper;
+  FillKind fill = FillKind::lines;
   OnDown on_down = OnDown::rebuild;
   Fail fail = Fail::closed;
   bool snat = false;
