@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 // The backend's half of a tunnel: takes the outer headers off packets whose inner destination is a
-// VIP of this host, and leaves every other packet as it is. It stands in XDP, so that a backend needs
-// no tunnel device, and the host's stack sees the client's own packet arrive on the interface.
+// VIP of this host, and leaves every other packet as it is. It stands in XDP, so that a backend
+// needs no tunnel device, and the host's stack sees the client's own packet arrive on the
+// interface.
 //
 // Taken off: IPv4 or IPv6 (options and extension headers too) with GRE (RFC 2784, flags 0), IP in
 // IP (RFC 2003, RFC 2473, RFC 4213) or GUE (UDP port 6080, variant 0, no extensions). Ethernet and

@@ -39,12 +39,13 @@ std::string words_of(int error) { return std::strerror(error < 0 ? -error : erro
 Error refusal(std::string_view what, int error) {
   error = error < 0 ? -error : error;
   if (error == EPERM || error == EACCES) {
-    return {fmt::format("{}: the kernel refuses BPF ({}); run as root with CAP_BPF, CAP_NET_ADMIN "
-                        "and CAP_SYS_ADMIN, outside of an unprivileged container",
-                        what, words_of(error))};
+    return {
+        fmt::format("{}: the kernel refuses BPF ({}); run as root with CAP_BPF, CAP_NET_ADMIN "
+                    "and CAP_SYS_ADMIN, outside of an unprivileged container",
+                    what, words_of(error))};
   }
-  return {fmt::format("{}: {}{}{}", what, words_of(error), last_word.empty() ? "" : "; ",
-                      last_word)};
+  return {
+      fmt::format("{}: {}{}{}", what, words_of(error), last_word.empty() ? "" : "; ", last_word)};
 }
 
 bpf_xdp_query_opts query(unsigned ifindex) {
@@ -79,8 +80,9 @@ Result<void> reuse(bpf_map* map, const std::string& path) {
       info.type != static_cast<__u32>(bpf_map__type(map)) ||
       info.key_size != bpf_map__key_size(map) || info.value_size != bpf_map__value_size(map) ||
       info.max_entries != bpf_map__max_entries(map)) {
-    return failure(path + ": left by another version of fairlead with other records; run `fairlead "
-                          "backend remove`, then setup");
+    return failure(path +
+                   ": left by another version of fairlead with other records; run `fairlead "
+                   "backend remove`, then setup");
   }
   if (const int error = bpf_map__reuse_fd(map, pinned.get()); error != 0) {
     return std::unexpected(refusal(path, error));
@@ -265,13 +267,15 @@ Result<Decap::Attached> Decap::attach(const std::string& interface) {
   if (*current && (*current)->ifindex != ifindex) {
     char name[IF_NAMESIZE] = "?";
     if_indextoname((*current)->ifindex, name);
-    return failure(fmt::format("interface {}: this host decapsulates on {} already; run `fairlead "
-                               "backend remove` first",
-                               interface, name));
+    return failure(
+        fmt::format("interface {}: this host decapsulates on {} already; run `fairlead "
+                    "backend remove` first",
+                    interface, name));
   }
   if (*current) {
     if (bpf_link_update(link_.get(), program(), nullptr) != 0) {
-      return std::unexpected(refusal("interface " + interface + ": cannot exchange program", errno));
+      return std::unexpected(
+          refusal("interface " + interface + ": cannot exchange program", errno));
     }
     return Attached{(*current)->mode, ""};
   }

@@ -38,8 +38,8 @@ Result<VipKey> parse_vip(std::string_view text) {
     return failure(fmt::format("\"{}\" is no IPv4 or IPv6 address", text));
   }
   if (slash != text.npos && length != (vip.family == 4 ? "/32" : "/128")) {
-    return failure(fmt::format("\"{}\" is a prefix; give each address of it that this host serves",
-                               text));
+    return failure(
+        fmt::format("\"{}\" is a prefix; give each address of it that this host serves", text));
   }
   if (vip.family == 4 ? !reachable_v4(vip.address) : !reachable_v6(v6)) {
     return failure(fmt::format("\"{}\" cannot be a VIP: no client can send to it", text));

@@ -32,9 +32,10 @@
 // of pointers. `__array`, last in its struct, is for the values of maps of maps and of PROG_ARRAY.
 #define __uint(name, val) int(*name)[val]
 #define __type(name, val) __typeof__(val)* name
-#define __array(name, val)                                                        \
-  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wc99-extensions\"") \
-      __typeof__(val)* name[] _Pragma("clang diagnostic pop")
+#define __array(name, val)                                                                      \
+  _Pragma("clang diagnostic push")                                                              \
+      _Pragma("clang diagnostic ignored \"-Wc99-extensions\"") __typeof__(val)* name[] _Pragma( \
+          "clang diagnostic pop")
 
 #define BPF_LICENSE(text) extern "C" constexpr char bpf_license[] SEC("license") = text
 
@@ -56,7 +57,8 @@ template <class R, class... Arguments>
 // A pointer into the map's value, or null. T is the map's value type.
 template <class T, class Map, class Key>
 [[gnu::always_inline]] inline T* map_lookup_elem(Map* map, const Key* key) {
-  return static_cast<T*>(detail::call<void*, void*, const void*>(BPF_FUNC_map_lookup_elem, map, key));
+  return static_cast<T*>(
+      detail::call<void*, void*, const void*>(BPF_FUNC_map_lookup_elem, map, key));
 }
 
 // 0 or a negative errno. flags: BPF_ANY, BPF_NOEXIST, BPF_EXIST.
@@ -72,7 +74,8 @@ template <class Map, class Key>
   return detail::call<long, void*, const void*>(BPF_FUNC_map_delete_elem, map, key);
 }
 
-// Moves the start of the packet: delta < 0 makes room, > 0 cuts. Every packet pointer is void after.
+// Moves the start of the packet: delta < 0 makes room, > 0 cuts. Every packet pointer is void
+// after.
 [[gnu::always_inline]] inline long xdp_adjust_head(xdp_md* context, int delta) {
   return detail::call<long, xdp_md*, int>(BPF_FUNC_xdp_adjust_head, context, delta);
 }
@@ -90,9 +93,8 @@ template <class Map, class Key>
 }
 [[gnu::always_inline]] inline long xdp_store_bytes(xdp_md* context, __u32 offset, const void* from,
                                                    __u32 length) {
-  return detail::call<long, xdp_md*, __u32, const void*, __u32>(BPF_FUNC_xdp_store_bytes, context,
-                                                                offset, const_cast<void*>(from),
-                                                                length);
+  return detail::call<long, xdp_md*, __u32, const void*, __u32>(
+      BPF_FUNC_xdp_store_bytes, context, offset, const_cast<void*>(from), length);
 }
 [[gnu::always_inline]] inline __u64 xdp_get_buff_len(xdp_md* context) {
   return detail::call<__u64, xdp_md*>(BPF_FUNC_xdp_get_buff_len, context);

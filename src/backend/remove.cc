@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <sys/mount.h>
+
+#include <filesystem>
+
+#include "backend/addresses.h"
+#include "backend/changes.h"
+#include "backend/host.h"
+#include "backend/sysctl.h"
+#include "backend/vip.h"
+
+namespace fairlead::backend {
+namespace {
+
+using Said = std::vector<std::string>;
+
+Result<void> forget_vips(Decap& decap, const std::vector<VipKey>& vips, Said& said) {
+  for (const VipKey& vip : vips) {
+    if (auto removed = decap.remove(vip); !removed) {
+      return removed;
+    }
+    said.push_back("no longer decapsulating for " + to_text(vip));
+  }
+  return {};
+}
+
+// Only addresses that setup added; one that was on lo before stays.
+Result<void> remove_addresses(Changes& changes, const std::vector<VipKey>& vips, Said& said) {
+  for (const VipKey& address : std::vector(changes.addresses)) {
+    if (!vips.empty() && !contains(vips, address)) {
+      continue;
+    }
+    if (auto removed = remove_loopback_address(address); !removed) {
+      return removed;
+    }
+    std::erase(changes.addresses, address);
+    said.push_back("removed " + to_text(address) + " from lo");
+  }
+  return {};
+}
+
+Result<void> restore_sysctls(const Changes& changes, Said& said) {
+  for (const Changes::Sysctl& sysctl : changes.sysctls) {
+    const auto current = read_sysctl(sysctl.name);
+    if (!current || *current == sysctl.before) {
+      continue;  // its interface is gone, or it never was changed
+    }
+    if (*current != sysctl.after) {
+      said.push_back(fmt::format("left {} at {}: somebody else set it", sysctl.name, *current));
+      continue;
+    }
+    if (auto restored = write_sysctl(sysctl.name, sysctl.before); !restored) {
+      return restored;
+    }
+    said.push_back(fmt::format("set {} back to {}", sysctl.name, sysctl.before));
+  }
+  return {};
+}
+
+Result<void> remove_all(const Folders& folders, Changes& changes, bool pinned, Said& said) {
+  if (pinned) {
+    if (auto unpinned = Decap::unpin(folders.pins()); !unpinned) {
+      return unpinned;
+    }
+    said.push_back("detached the decapsulation program");
+  }
+  if (auto removed = remove_addresses(changes, {}, said); !removed) {
+    return removed;
+  }
+  if (auto restored = restore_sysctls(changes, said); !restored) {
+    return restored;
+  }
+  std::error_code error;  // others may have pinned their own there meanwhile
+  if (changes.mounted_bpffs && std::filesystem::is_empty(folders.bpffs, error) && !error &&
+      umount(folders.bpffs.c_str()) == 0) {
+    said.push_back("unmounted the bpffs at " + folders.bpffs);
+  }
+  return Changes::forget(folders.state);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> remove(const std::vector<VipKey>& vips, const Folders& folders) {
+  const auto locked = lock_host(folders.state);
+  if (!locked) {
+    return std::unexpected(locked.error());
+  }
+  auto changes = Changes::read(folders.state);
+  if (!changes) {
+    return std::unexpected(changes.error());
+  }
+  auto decap = Decap::open(folders.pins());
+  if (!decap) {
+    return std::unexpected(decap.error());
+  }
+  Said said;
+  Result<void> done;
+  if (vips.empty()) {
+    const bool pinned = decap->has_value();
+    *decap = std::nullopt;
+    done = remove_all(folders, *changes, pinned, said);
+  } else {
+    done = *decap ? forget_vips(**decap, vips, said) : done;
+    done = done ? remove_addresses(*changes, vips, said) : done;
+    done = done ? changes->write(folders.state) : done;
+  }
+  if (!done) {
+    return std::unexpected(done.error());
+  }
+  return said;
+}
+
+}  // namespace fairlead::backend
