@@ -44,8 +44,8 @@ constexpr State next_state(State state, Event event) {
 // An entry lives while this many ticks or fewer have begun since its last packet: at least its TTL
 // and less than one tick more.
 FAIRLEAD_INLINE bool is_live(Meta meta, Tick now, const Settings& settings) {
-  const u32 state = static_cast<u32>(meta.state()) & 7;
-  return now - meta.seen() <= settings.ttl[state] && meta.state() != State::none;
+  const u32 state = static_cast<u32>(state_of(meta)) & 7;
+  return now - seen_of(meta) <= settings.ttl[state] && state_of(meta) != State::none;
 }
 
 // ---- Keys and lines -----------------------------------------------------------------------------
@@ -60,6 +60,27 @@ constexpr WideKey wide_key(const Address& source, be16 source_port, u64 rest) {
           static_cast<u64>(source_port) << 48 | (rest & 0xffff'ffff'ffff)};
 }
 
+template <class Bucket>
+struct BucketTraits;
+template <>
+struct BucketTraits<NarrowBucket> {
+  using Key = u64;
+  static constexpr u32 ways = narrow_ways;
+};
+template <>
+struct BucketTraits<WideBucket> {
+  using Key = WideKey;
+  static constexpr u32 ways = wide_ways;
+};
+template <class Bucket>
+using KeyOf = typename BucketTraits<Bucket>::Key;
+template <class Bucket>
+constexpr u32 ways_of = BucketTraits<Bucket>::ways;
+
+FAIRLEAD_INLINE constexpr bool operator==(const WideKey& a, const WideKey& b) {
+  return a.source[0] == b.source[0] && a.source[1] == b.source[1] && a.rest == b.rest;
+}
+
 constexpr bool is_taken(u64 key) { return key != 0; }
 constexpr bool is_taken(const WideKey& key) { return (key.rest | key.source[0] | key.source[1]) != 0; }
 
@@ -69,9 +90,9 @@ constexpr u32 home_of(u64 hash) { return static_cast<u32>(hash); }
 constexpr u32 other_of(u32 line, u32 tag) { return line ^ tag * 0x5bd1e995u; }
 
 template <class Bucket, class T>
-FAIRLEAD_INLINE Meta* find_in(const T& tables, u32 line, const typename Bucket::Key& key) {
+FAIRLEAD_INLINE Meta* find_in(const T& tables, u32 line, const KeyOf<Bucket>& key) {
   Bucket& bucket = tables.template line<Bucket>(line);
-  for (u32 way = 0; way < Bucket::ways; way++) {
+  for (u32 way = 0; way < ways_of<Bucket>; way++) {
     if (bucket.key[way] == key) return &bucket.meta[way];
   }
   return nullptr;
@@ -79,10 +100,10 @@ FAIRLEAD_INLINE Meta* find_in(const T& tables, u32 line, const typename Bucket::
 
 // The entry of a key, live or not; null if there is none.
 template <class Bucket, class T>
-FAIRLEAD_INLINE Meta* find_connection(const T& tables, const typename Bucket::Key& key, u64 hash) {
+FAIRLEAD_INLINE Meta* find_connection(const T& tables, const KeyOf<Bucket>& key, u64 hash) {
   const u32 home = home_of(hash);
   if (Meta* meta = find_in<Bucket>(tables, home, key)) return meta;
-  if (!is_taken(tables.template line<Bucket>(home).key[Bucket::ways - 1])) return nullptr;
+  if (!is_taken(tables.template line<Bucket>(home).key[ways_of<Bucket> - 1])) return nullptr;
   return find_in<Bucket>(tables, other_of(home, tag_of(hash)), key);
 }
 
@@ -93,15 +114,15 @@ namespace connections_detail {
 // The first way that is empty or expired; `ways` if none is.
 template <class Bucket>
 FAIRLEAD_INLINE u32 free_way(const Bucket& bucket, Tick now, const Settings& settings) {
-  for (u32 way = 0; way < Bucket::ways; way++) {
+  for (u32 way = 0; way < ways_of<Bucket>; way++) {
     if (!is_taken(bucket.key[way]) || !is_live(bucket.meta[way], now, settings)) return way;
   }
-  return Bucket::ways;
+  return ways_of<Bucket>;
 }
 
 template <class Bucket>
-FAIRLEAD_INLINE void put(Bucket& bucket, u32 way, const typename Bucket::Key& key, Meta meta) {
-  way %= Bucket::ways;
+FAIRLEAD_INLINE void put(Bucket& bucket, u32 way, const KeyOf<Bucket>& key, Meta meta) {
+  way %= ways_of<Bucket>;
   bucket.meta[way] = meta;
   bucket.key[way] = key;
 }
@@ -111,29 +132,29 @@ FAIRLEAD_INLINE void put(Bucket& bucket, u32 way, const typename Bucket::Key& ke
 template <class Bucket, class T>
 FAIRLEAD_INLINE u32 displace(const T& tables, u32 line, Tick now) {
   Bucket& bucket = tables.template line<Bucket>(line);
-  for (u32 way = 0; way < Bucket::ways; way++) {
-    Bucket& other = tables.template line<Bucket>(other_of(line, bucket.meta[way].tag()));
+  for (u32 way = 0; way < ways_of<Bucket>; way++) {
+    Bucket& other = tables.template line<Bucket>(other_of(line, tag_of(bucket.meta[way])));
     const u32 room = free_way(other, now, tables.settings());
-    if (room == Bucket::ways) continue;
+    if (room == ways_of<Bucket>) continue;
     put(other, room, bucket.key[way], bucket.meta[way]);
     tables.counters().displaced++;
     return way;
   }
-  return Bucket::ways;
+  return ways_of<Bucket>;
 }
 
 // The handshake entry of a line that has been quiet for longest, or `ways`.
 template <class Bucket>
 FAIRLEAD_INLINE u32 oldest_handshake(const Bucket& bucket, Tick now) {
-  u32 found = Bucket::ways;
+  u32 found = ways_of<Bucket>;
   Tick age = 0;
-  for (u32 way = 0; way < Bucket::ways; way++) {
+  for (u32 way = 0; way < ways_of<Bucket>; way++) {
     const Meta meta = bucket.meta[way];
-    if (meta.state() != State::handshake || (found != Bucket::ways && now - meta.seen() <= age)) {
+    if (state_of(meta) != State::handshake || (found != ways_of<Bucket> && now - seen_of(meta) <= age)) {
       continue;
     }
     found = way;
-    age = now - meta.seen();
+    age = now - seen_of(meta);
   }
   return found;
 }
@@ -144,43 +165,52 @@ FAIRLEAD_INLINE u32 oldest_handshake(const Bucket& bucket, Tick now) {
 // of the other line, one made by moving an entry to its own other line, the oldest handshake of the
 // home line, of the other line. Nothing else gives way: false if there is no room.
 template <class Bucket, class T>
-[[gnu::noinline]] bool remember(const T* tables, const typename Bucket::Key* key, u64 hash,
-                                u64 meta_word) {
+FAIRLEAD_INLINE bool remember(const T& tables, const KeyOf<Bucket>& key, u64 hash,
+                              Meta meta) {
   using namespace connections_detail;
-  if (!tables || !key) return false;  // for the BPF verifier
-  const Tick now = tables->now();
-  const Settings& settings = tables->settings();
+  const Tick now = tables.now();
+  const Settings& settings = tables.settings();
   const u32 home = home_of(hash);
   const u32 other = other_of(home, tag_of(hash));
   u32 line = home;
-  u32 way = free_way(tables->template line<Bucket>(home), now, settings);
-  if (way == Bucket::ways) {
+  u32 way = free_way(tables.template line<Bucket>(home), now, settings);
+  if (way == ways_of<Bucket>) {
     line = other;
-    way = free_way(tables->template line<Bucket>(other), now, settings);
+    way = free_way(tables.template line<Bucket>(other), now, settings);
   }
-  if (way == Bucket::ways) {
+  if (way == ways_of<Bucket>) {
     line = home;
-    way = displace<Bucket>(*tables, home, now);
+    way = displace<Bucket>(tables, home, now);
   }
-  if (way == Bucket::ways) {
+  if (way == ways_of<Bucket>) {
     line = other;
-    way = displace<Bucket>(*tables, other, now);
+    way = displace<Bucket>(tables, other, now);
   }
-  if (way == Bucket::ways) {
+  if (way == ways_of<Bucket>) {
     line = home;
-    way = oldest_handshake(tables->template line<Bucket>(home), now);
-    if (way == Bucket::ways) {
+    way = oldest_handshake(tables.template line<Bucket>(home), now);
+    if (way == ways_of<Bucket>) {
       line = other;
-      way = oldest_handshake(tables->template line<Bucket>(other), now);
+      way = oldest_handshake(tables.template line<Bucket>(other), now);
     }
-    if (way == Bucket::ways) {
-      tables->counters().evicted_full++;
+    if (way == ways_of<Bucket>) {
+      tables.counters().evicted_full++;
       return false;
     }
-    tables->counters().evicted_handshake++;
+    tables.counters().evicted_handshake++;
   }
-  put(tables->template line<Bucket>(line), way, *key, Meta{meta_word});
+  put(tables.template line<Bucket>(line), way, key, meta);
   return true;
+}
+
+template <class T>
+[[gnu::noinline]] bool remember_apart(const T* tables, const u64* key, u64 hash, u64 meta) {
+  return remember<NarrowBucket>(*tables, *key, hash, Meta{meta});
+}
+
+template <class T>
+[[gnu::noinline]] bool remember_apart(const T* tables, const WideKey* key, u64 hash, u64 meta) {
+  return remember<WideBucket>(*tables, *key, hash, Meta{meta});
 }
 
 }  // namespace fairlead::core

@@ -15,14 +15,14 @@ constexpr u64 k1 = 0x9e3779b97f4a7c15;
 constexpr u64 k2 = 0xd6e8feb86659fd93;
 constexpr u64 k3 = 0xff51afd7ed558ccd;
 
-constexpr u64 mix(u64 h, u64 word, u64 k) {
+FAIRLEAD_INLINE constexpr u64 mix(u64 h, u64 word, u64 k) {
   h = (h ^ word) * k;
   return h ^ h >> 32;
 }
 }  // namespace hash_detail
 
 // Of the 5-tuple. Ports in network byte order as they stand in the packet; 0 for protocols without.
-constexpr u64 flow_hash(const Settings& settings, Family family, const Address& source,
+FAIRLEAD_INLINE constexpr u64 flow_hash(const Settings& settings, Family family, const Address& source,
                         const Address& destination, be16 source_port, be16 destination_port,
                         u8 protocol) {
   using namespace hash_detail;
@@ -41,7 +41,7 @@ constexpr u64 flow_hash(const Settings& settings, Family family, const Address& 
 }
 
 // Of the source address alone, for affinity = "client_ip".
-constexpr u64 client_hash(const Settings& settings, const Address& source) {
+FAIRLEAD_INLINE constexpr u64 client_hash(const Settings& settings, const Address& source) {
   using namespace hash_detail;
   u64 h = settings.seed[0];
   h = mix(h, static_cast<u64>(source.word[0]) << 32 | source.word[1], k1);
@@ -50,7 +50,7 @@ constexpr u64 client_hash(const Settings& settings, const Address& source) {
 }
 
 // The slot of a hash in a table of `size` slots: without a division.
-constexpr u32 slot_of(u64 hash, u32 size) {
+FAIRLEAD_INLINE constexpr u32 slot_of(u64 hash, u32 size) {
   return static_cast<u32>((hash >> 32) * size >> 32);
 }
 

@@ -6,6 +6,8 @@
 // A packet costs one line of each: a Row (which service), a Bucket (which connection), a Slot (the
 // Maglev table, new flows only), a Backend (what to write in front of the packet).
 //
+// Records have no member functions: clang cannot describe those in BTF, which the kernel then refuses.
+//
 // Ids are small integers that stay the same over reloads while the thing they name exists:
 //   service  1..65535  (VIP, protocol, port)
 //   backend  1..65535  (pool, backend): the index of its Backend line. 0 is none.
@@ -91,37 +93,34 @@ static_assert(sizeof(Row) == 32);
 struct WideKey {
   u64 source[2];
   u64 rest;
-
-  friend constexpr bool operator==(const WideKey&, const WideKey&) = default;
 };
 
 // One word, so that it is written whole: seen 32 | tag 12 | state 4 | backend 16.
 struct Meta {
   u64 word;
-
-  static constexpr Meta of(Tick seen, u32 tag, State state, u32 backend) {
-    return {static_cast<u64>(seen) << 32 | static_cast<u64>(tag & 0xfff) << 20 |
-            static_cast<u64>(state) << 16 | (backend & 0xffff)};
-  }
-  constexpr Tick seen() const { return static_cast<Tick>(word >> 32); }
-  constexpr u32 tag() const { return static_cast<u32>(word >> 20) & 0xfff; }
-  constexpr State state() const { return static_cast<State>(word >> 16 & 0xf); }
-  constexpr u32 backend() const { return static_cast<u32>(word & 0xffff); }
 };
 
+constexpr Meta meta_of(Tick seen, u32 tag, State state, u32 backend) {
+  return {static_cast<u64>(seen) << 32 | static_cast<u64>(tag & 0xfff) << 20 |
+          static_cast<u64>(state) << 16 | (backend & 0xffff)};
+}
+constexpr Tick seen_of(Meta meta) { return static_cast<Tick>(meta.word >> 32); }
+constexpr u32 tag_of(Meta meta) { return static_cast<u32>(meta.word >> 20) & 0xfff; }
+constexpr State state_of(Meta meta) { return static_cast<State>(meta.word >> 16 & 0xf); }
+constexpr u32 backend_of(Meta meta) { return static_cast<u32>(meta.word & 0xffff); }
+
+constexpr u32 narrow_ways = 4;
+constexpr u32 wide_ways = 2;
+
 struct alignas(64) NarrowBucket {
-  using Key = u64;
-  static constexpr u32 ways = 4;
-  Key key[ways];
-  Meta meta[ways];
+  u64 key[narrow_ways];
+  Meta meta[narrow_ways];
 };
 static_assert(sizeof(NarrowBucket) == 64);
 
 struct alignas(64) WideBucket {
-  using Key = WideKey;
-  static constexpr u32 ways = 2;
-  Key key[ways];
-  Meta meta[ways];
+  WideKey key[wide_ways];
+  Meta meta[wide_ways];
 };
 static_assert(sizeof(WideBucket) == 64);
 
@@ -135,17 +134,18 @@ constexpr u8 keeps_known = 2;  // its live connections stay: usable, draining or
 constexpr u8 outer_v6 = 4;
 }  // namespace backend_flag
 
-// One line holds all that is written in front of a packet. For tunnels: Ethernet header and outer IP
-// header, ready but for length, TOS, flow label and the IPv4 checksum, whose sum over the constant
-// words is `partial_sum` (folded to 16 bits, not inverted, network byte order as read from memory).
+// One line holds all that is written in front of a packet. For tunnels: both MAC addresses and the
+// outer IP header, ready but for length, TOS, flow label and the IPv4 checksum, whose sum over the
+// constant words is `partial_sum` (folded to 16 bits, not inverted, words as read from memory).
+// MACs and header are copied in whole words, hence the order.
 struct alignas(64) Backend {
-  u8 link[14];       // destination and source MAC, ethertype of the outer header
-  u8 outer[40];      // IPv4 uses the first 20 bytes
-  u16 partial_sum;   // IPv4 only
-  u16 inner_mtu;     // bytes of an IP packet that still fits
-  u16 mss;           // 0 = do not clamp; for IPv4 payloads, IPv6 has 20 less
+  u8 macs[12];      // destination, source
+  u16 partial_sum;  // IPv4 only
+  u16 inner_mtu;    // bytes of an IP packet that still fits
+  u8 outer[40];     // IPv4 uses the first 20 bytes
+  u16 mss;          // largest MSS of IPv4 inside, IPv6 has 20 less; 0: not clamped
   Method method;
-  u8 flags;          // backend_flag; one byte, so that a flip is one store
+  u8 flags;         // backend_flag; one byte, so that a flip is one store
 };
 static_assert(sizeof(Backend) == 64);
 

@@ -8,19 +8,19 @@
 
 namespace fairlead::core {
 
-constexpr u64 row_key(const RowId& id) {
+FAIRLEAD_INLINE constexpr u64 row_key(const RowId& id) {
   return __builtin_bit_cast(u64, id) & 0x0000'ffff'ffff'ffff;  // without the flags
 }
 
-constexpr u8 host_length(Family family) { return family == Family::v6 ? 128 : 32; }
+FAIRLEAD_INLINE constexpr u8 host_length(Family family) { return family == Family::v6 ? 128 : 32; }
 
-constexpr RowId row_id(RowKind kind, Family family, u8 prefix_length, u8 protocol = 0,
+FAIRLEAD_INLINE constexpr RowId row_id(RowKind kind, Family family, u8 prefix_length, u8 protocol = 0,
                        be16 port = 0) {
   return {port, protocol, kind, prefix_length, family, 0};
 }
 
 // Where the search for a row starts; to be masked to the table's size.
-constexpr u32 row_home(const Address& address, const RowId& id) {
+FAIRLEAD_INLINE constexpr u32 row_home(const Address& address, const RowId& id) {
   u64 h = (static_cast<u64>(address.word[0]) << 32 | address.word[1]) ^ row_key(id);
   h *= 0x9e3779b97f4a7c15;
   h ^= static_cast<u64>(address.word[2]) << 32 | address.word[3];
@@ -29,7 +29,7 @@ constexpr u32 row_home(const Address& address, const RowId& id) {
   return static_cast<u32>(h >> 32);
 }
 
-constexpr Address masked(const Address& address, u32 length) {
+FAIRLEAD_INLINE constexpr Address masked(const Address& address, u32 length) {
   Address out{};
   for (u32 i = 0; i < 4; i++) {
     const u32 bits = length > i * 32 ? length - i * 32 : 0;
@@ -39,49 +39,53 @@ constexpr Address masked(const Address& address, u32 length) {
   return out;
 }
 
-// The row with this address and id, or null.
+// Rows are handed on by index, since BPF cannot turn a pointer into one.
+constexpr u32 no_row = 0xffff'ffff;
+
+// The row with this address and id, or no_row.
 template <class Tables>
-FAIRLEAD_INLINE const Row* find_row(const Tables& tables, const Address& address,
-                                    const RowId& id) {
+FAIRLEAD_INLINE u32 find_row(const Tables& tables, const Address& address, const RowId& id) {
   const u64 key = row_key(id);
   u32 at = row_home(address, id);
   for (u32 probe = 0; probe < limits::service_probes; probe++, at++) {
     const Row& row = tables.row(at);
-    if (row.id.kind == RowKind::empty) return nullptr;
-    if (row_key(row.id) == key && row.address == address) return &row;
+    if (row.id.kind == RowKind::empty) return no_row;
+    if (row_key(row.id) == key && row.address == address) return at & 0x7fff'ffff;
   }
-  return nullptr;
+  return no_row;
 }
 
-// The VIP row that covers an address: itself first, then the longest prefix; null if none does, or
-// if the address is the node's own.
+// The VIP row that covers an address: the address itself, then the longest prefix; no_row if none
+// does, or if the address is the node's own.
 template <class Tables>
-inline const Row* find_vip(const Tables& tables, Family family, const Address& address) {
+FAIRLEAD_INLINE u32 find_vip(const Tables& tables, Family family, const Address& address) {
   const u8 whole = host_length(family);
-  if (const Row* row = find_row(tables, address, row_id(RowKind::vip, family, whole))) return row;
+  const u32 exact = find_row(tables, address, row_id(RowKind::vip, family, whole));
+  if (exact != no_row) return exact;
   const PrefixLengths& prefixes = tables.prefixes();
-  const u8(&lengths)[limits::prefix_lengths] =
-      family == Family::v6 ? prefixes.v6 : prefixes.v4;
-  if (lengths[0] == 0) return nullptr;
-  if (find_row(tables, address, row_id(RowKind::own, family, whole))) return nullptr;
-  for (u32 i = 0; i < limits::prefix_lengths; i++) {
-    if (lengths[i] == 0) return nullptr;
+  const u8(&lengths)[limits::prefix_lengths] = family == Family::v6 ? prefixes.v6 : prefixes.v4;
+  if (lengths[0] == 0) return no_row;
+  if (find_row(tables, address, row_id(RowKind::own, family, whole)) != no_row) return no_row;
+  for (u32 i = 0; i < limits::prefix_lengths && lengths[i] != 0; i++) {
     const u8 length = static_cast<u8>(lengths[i] - 1);
-    const Row* row = find_row(tables, masked(address, length), row_id(RowKind::vip, family, length));
-    if (row) return row;
+    const RowId id = row_id(RowKind::vip, family, length);
+    const u32 row = find_row(tables, masked(address, length), id);
+    if (row != no_row) return row;
   }
-  return nullptr;
+  return no_row;
 }
 
-// The service of a VIP for a protocol and port: the exact port, any port, any protocol; or null.
+// The service of a VIP for a protocol and port: the exact port, any port, any protocol; or no_row.
 template <class Tables>
-inline const Row* find_service(const Tables& tables, const Row& vip, u8 protocol, be16 port,
-                               bool has_ports) {
+FAIRLEAD_INLINE u32 find_service(const Tables& tables, const Row& vip, u8 protocol, be16 port,
+                        bool has_ports) {
   RowId id = row_id(RowKind::service, vip.id.family, vip.id.prefix_length, protocol, port);
   if (has_ports) {
-    if (const Row* row = find_row(tables, vip.address, id)) return row;
+    u32 row = find_row(tables, vip.address, id);
+    if (row != no_row) return row;
     id.port = 0;
-    if (const Row* row = find_row(tables, vip.address, id)) return row;
+    row = find_row(tables, vip.address, id);
+    if (row != no_row) return row;
   }
   id.port = 0;
   id.protocol = 0;

@@ -37,9 +37,12 @@ constexpr u32 to_host(be32 v) { return swap32(v); }
 // is always known beside it.
 struct Address {
   be32 word[4];
-
-  friend constexpr bool operator==(const Address&, const Address&) = default;
 };
+
+FAIRLEAD_INLINE constexpr bool operator==(const Address& a, const Address& b) {
+  return a.word[0] == b.word[0] && a.word[1] == b.word[1] && a.word[2] == b.word[2] &&
+         a.word[3] == b.word[3];
+}
 
 enum class Family : u8 { none = 0, v4 = 4, v6 = 6 };
 

@@ -49,7 +49,7 @@ constexpr u32 reason_count = 0
     FAIRLEAD_REASONS(X);
 #undef X
 
-constexpr Verdict verdict_of(Reason reason) {
+FAIRLEAD_INLINE constexpr Verdict verdict_of(Reason reason) {
   switch (reason) {
 #define X(verdict, enumerator, name, text) \
   case Reason::enumerator: \

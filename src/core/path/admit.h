@@ -35,10 +35,7 @@ constexpr bool is_extension(u8 protocol) {
 // Walks the chain that begins with header `next` at offset `at` and must stay below `end`. `id`
 // receives the identification of a fragment header.
 template <Frame F>
-[[gnu::noinline]] u64 walk_extensions(typename F::Handle handle, u32 next, u32 at, u32 end,
-                                      be32* id) {
-  if (!handle || !id) return Chain::broken;
-  const F frame(handle);
+FAIRLEAD_INLINE u64 walk_extensions(const F& frame, u32 next, u32 at, u32 end, be32& id) {
   u64 fragment = 0;
   for (u32 i = 0; i < limits::ipv6_extension_headers; i++) {
     at &= 0x7fff;
@@ -49,7 +46,7 @@ template <Frame F>
     if (next == wire::extension_fragment) {
       size = 8;
       const u16 field = to_host(extension->fragment);
-      *id = extension->id;
+      id = extension->id;
       if (field & 0xfff8) fragment = Chain::later;
       else if (field & 1) fragment = Chain::first;
     }
@@ -61,6 +58,12 @@ template <Frame F>
     }
   }
   return Chain::broken;
+}
+
+template <class Handle>
+[[gnu::noinline]] u64 walk_extensions_apart(const Handle* handle, u32 next, u32 at, u32 end,
+                                            be32* id) {
+  return walk_extensions(*handle, next, at, end, *id);
 }
 
 template <Frame F>
@@ -103,8 +106,10 @@ FAIRLEAD_INLINE Shape read_ipv6(const F& frame, Packet& packet, bool& later) {
   packet.l4 = packet.l3 + 40;
   if (word >> 28 != 6 || packet.l3 + packet.ip_length > frame.length()) return Shape::malformed;
   if (is_extension(packet.protocol)) {
-    const Chain chain{walk_extensions<F>(frame.handle(), packet.protocol, packet.l4,
-                                         packet.l3 + packet.ip_length, &packet.fragment_id)};
+    be32 id = 0;
+    const Chain chain{walk_extensions_apart(frame.handle(), packet.protocol, packet.l4,
+                                            packet.l3 + packet.ip_length, &id)};
+    packet.fragment_id = id;
     if (chain.word & Chain::broken) return Shape::malformed;
     later = chain.word & Chain::later;
     packet.first_fragment = chain.word & Chain::first;

@@ -24,20 +24,22 @@ constexpr bool has_ports(u8 protocol) {
 
 // The long way: everything that is not to one of the exact services of a single-address VIP.
 template <Tables T>
-[[gnu::noinline]] u64 resolve(const T* tables, const Packet* packet) {
-  if (!tables || !packet) return static_cast<u64>(Reason::not_vip);
-  const Row* vip = find_vip(*tables, packet->family, packet->destination);
-  if (!vip) return static_cast<u64>(Reason::not_vip);
-  if (packet->shape == Shape::malformed) return static_cast<u64>(Reason::malformed);
-  if (packet->shape == Shape::icmp) return static_cast<u64>(Reason::icmp_unsupported);
-  if (packet->shape == Shape::tiny_fragment) return static_cast<u64>(Reason::fragment_tiny);
-  if (packet->shape == Shape::later_fragment) {
-    return static_cast<u64>(Reason::fragment_no_mapping);
-  }
-  const Row* service = find_service(*tables, *vip, packet->protocol, packet->destination_port,
-                                    has_ports(packet->protocol));
-  if (!service) return static_cast<u64>(Reason::no_service);
-  return row_bit | tables->index_of(*service);
+FAIRLEAD_INLINE u64 resolve(const T& tables, const Packet& packet) {
+  const u32 vip = find_vip(tables, packet.family, packet.destination);
+  if (vip == no_row) return static_cast<u64>(Reason::not_vip);
+  if (packet.shape == Shape::malformed) return static_cast<u64>(Reason::malformed);
+  if (packet.shape == Shape::icmp) return static_cast<u64>(Reason::icmp_unsupported);
+  if (packet.shape == Shape::tiny_fragment) return static_cast<u64>(Reason::fragment_tiny);
+  if (packet.shape == Shape::later_fragment) return static_cast<u64>(Reason::fragment_no_mapping);
+  const u32 service = find_service(tables, tables.row(vip), packet.protocol,
+                                   packet.destination_port, has_ports(packet.protocol));
+  if (service == no_row) return static_cast<u64>(Reason::no_service);
+  return row_bit | service;
+}
+
+template <Tables T>
+[[gnu::noinline]] u64 resolve_apart(const T* tables, const Packet* packet) {
+  return resolve(*tables, *packet);
 }
 
 }  // namespace classify_detail
@@ -50,9 +52,11 @@ FAIRLEAD_INLINE Classified classify(const T& tables, const Packet& packet) {
   if (packet.shape == Shape::flow && has_ports(packet.protocol)) {
     const RowId id = row_id(RowKind::service, packet.family, host_length(packet.family),
                             packet.protocol, packet.destination_port);
-    if (const Row* row = find_row(tables, packet.destination, id)) return {row, Reason::fresh};
+    const u32 row = find_row(tables, packet.destination, id);
+    if (row != no_row) return {&tables.row(row), Reason::fresh};
   }
-  const u64 found = resolve(&tables, &packet);
+  const Packet copy = packet;  // so that `packet` itself can stay in registers
+  const u64 found = resolve_apart(&tables, &copy);
   if (!(found & row_bit)) return {nullptr, static_cast<Reason>(found)};
   return {&tables.row(static_cast<u32>(found)), Reason::fresh};
 }

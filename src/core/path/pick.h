@@ -9,6 +9,21 @@
 
 namespace fairlead::core {
 
+// Slots behind `slot`, the mirror included, which every table has behind its end.
+template <Tables T>
+FAIRLEAD_INLINE u32 probe(const T& tables, u32 slot) {
+  for (u32 i = 1; i < limits::slot_mirror; i++) {
+    const u32 owner = tables.slot(slot + i);
+    if (tables.backend(owner).flags & backend_flag::takes_new) return owner;
+  }
+  return 0;
+}
+
+template <Tables T>
+[[gnu::noinline]] u32 probe_apart(const T* tables, u32 slot) {
+  return probe(*tables, slot);
+}
+
 // The id of the backend, or 0: no usable backend.
 template <Tables T>
 FAIRLEAD_INLINE u32 pick(const T& tables, const Row& service, const Packet& packet) {
@@ -19,18 +34,7 @@ FAIRLEAD_INLINE u32 pick(const T& tables, const Row& service, const Packet& pack
   const u32 slot = table.offset + slot_of(hash, table.size);
   const u32 owner = tables.slot(slot);
   if (tables.backend(owner).flags & backend_flag::takes_new) return owner;
-  return probe(&tables, slot);
-}
-
-// Slots behind `slot`, the mirror included, which every table has behind its end.
-template <Tables T>
-[[gnu::noinline]] u32 probe(const T* tables, u32 slot) {
-  if (!tables) return 0;
-  for (u32 i = 1; i < limits::slot_mirror; i++) {
-    const u32 owner = tables->slot(slot + i);
-    if (tables->backend(owner).flags & backend_flag::takes_new) return owner;
-  }
-  return 0;
+  return probe_apart(&tables, slot);
 }
 
 }  // namespace fairlead::core

@@ -21,15 +21,16 @@ struct FAIRLEAD_WIRE Macs {
   be32 half[3];
 };
 
-// From the ethertype of the outer header to the end of GRE.
+struct FAIRLEAD_WIRE EtherType {
+  be16 value;
+};
+
 struct FAIRLEAD_WIRE GreOverIpv4 {
-  be16 type;
   wire::Ipv4 ip;
   wire::Gre gre;
 };
 
 struct FAIRLEAD_WIRE GreOverIpv6 {
-  be16 type;
   wire::Ipv6 ip;
   wire::Gre gre;
 };
@@ -46,7 +47,6 @@ constexpr be16 gre_protocol(Family inner) {
 
 FAIRLEAD_INLINE void write(GreOverIpv4& head, const Backend& backend, const Packet& packet) {
   __builtin_memcpy(&head.ip, backend.outer, sizeof head.ip);
-  head.type = wire::type_ipv4;
   head.ip.tos = packet.tos;
   head.ip.total_length = to_be16(static_cast<u16>(packet.ip_length + 24));
   // The sum of the constant words is ready; the TOS is the second byte of its word.
@@ -58,7 +58,6 @@ FAIRLEAD_INLINE void write(GreOverIpv4& head, const Backend& backend, const Pack
 
 FAIRLEAD_INLINE void write(GreOverIpv6& head, const Backend& backend, const Packet& packet) {
   __builtin_memcpy(&head.ip, backend.outer, sizeof head.ip);
-  head.type = wire::type_ipv6;
   const u32 label = static_cast<u32>(packet.hash) & 0xfffff;
   head.ip.version_class_label = to_be32(6u << 28 | static_cast<u32>(packet.tos) << 20 | label);
   head.ip.payload_length = to_be16(static_cast<u16>(packet.ip_length + 4));
@@ -66,8 +65,9 @@ FAIRLEAD_INLINE void write(GreOverIpv6& head, const Backend& backend, const Pack
 }
 
 template <class Head, Frame F>
-FAIRLEAD_INLINE bool encapsulate(F& frame, const Backend& backend, const Packet& packet) {
-  constexpr u32 overhead = sizeof(Head) - sizeof(be16);
+FAIRLEAD_INLINE bool encapsulate(F& frame, const Backend& backend, const Packet& packet,
+                                 be16 type) {
+  constexpr u32 overhead = sizeof(Head);
   if (!frame.grow(overhead)) return false;
   if (packet.l3 > sizeof(wire::Ethernet)) {
     // Both tags' room is copied even for one tag: the bytes behind it are written below.
@@ -77,9 +77,11 @@ FAIRLEAD_INLINE bool encapsulate(F& frame, const Backend& backend, const Packet&
     *to = *from;
   }
   Macs* macs = frame.template at<Macs>(0);
-  Head* head = frame.template at<Head>(packet.l3 - sizeof(be16));
-  if (!macs || !head) return false;
-  __builtin_memcpy(macs, backend.link, sizeof *macs);
+  EtherType* ethertype = frame.template at<EtherType>(packet.l3 - sizeof(EtherType));
+  Head* head = frame.template at<Head>(packet.l3);
+  if (!macs || !ethertype || !head) return false;
+  __builtin_memcpy(macs, backend.macs, sizeof *macs);
+  ethertype->value = type;
   write(*head, backend, packet);
   return true;
 }
@@ -91,9 +93,9 @@ template <Frame F>
 FAIRLEAD_INLINE bool rewrite(F& frame, const Backend& backend, const Packet& packet) {
   using namespace rewrite_detail;
   if (backend.flags & backend_flag::outer_v6) {
-    return encapsulate<GreOverIpv6>(frame, backend, packet);
+    return encapsulate<GreOverIpv6>(frame, backend, packet, wire::type_ipv6);
   }
-  return encapsulate<GreOverIpv4>(frame, backend, packet);
+  return encapsulate<GreOverIpv4>(frame, backend, packet, wire::type_ipv4);
 }
 
 }  // namespace fairlead::core

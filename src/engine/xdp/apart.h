@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+// The cold parts of the path as functions that the verifier checks apart (core/path/concepts.h says
+// why they stand here). Each is found by its argument types when the path calls NAME_apart.
+#pragma once
+
+#include "core/path/path.h"
+#include "engine/xdp/tables.h"
+
+extern "C" {
+
+[[gnu::noinline]] fairlead::core::u64 walk_extensions_apart(
+    xdp_md* context, fairlead::core::u32 next, fairlead::core::u32 at, fairlead::core::u32 end,
+    fairlead::core::be32* id) {
+  using namespace fairlead;
+  if (!context || !id) return core::admit_detail::Chain::broken;
+  return core::admit_detail::walk_extensions(xdp::XdpFrame(context), next, at, end, *id);
+}
+
+}  // extern "C"
+
+namespace fairlead::xdp {
+
+// Tables go into these functions as one word: the kernel knows no struct with member functions.
+FAIRLEAD_INLINE u64 word_of(const XdpTables& tables) {
+  return static_cast<u64>(tables.tick) << 32 | (tables.generation & 1) << 16 |
+         (tables.worker & 0xffff);
+}
+FAIRLEAD_INLINE XdpTables tables_of(u64 word) {
+  return {static_cast<Tick>(word >> 32), static_cast<u32>(word >> 16) & 1,
+          static_cast<u32>(word) & 0xffff};
+}
+
+extern "C" {
+
+[[gnu::noinline]] u64 resolve_words(u64 tables, const Packet* packet) {
+  if (!packet) return static_cast<u64>(Reason::not_vip);
+  return classify_detail::resolve(tables_of(tables), *packet);
+}
+
+[[gnu::noinline]] u32 probe_words(u64 tables, u32 slot) { return probe(tables_of(tables), slot); }
+
+[[gnu::noinline]] bool remember_narrow(u64 tables, const u64* key, u64 hash, u64 meta) {
+  return key && remember<NarrowBucket>(tables_of(tables), *key, hash, Meta{meta});
+}
+
+[[gnu::noinline]] bool remember_wide(u64 tables, const WideKey* key, u64 hash, u64 meta) {
+  return key && remember<WideBucket>(tables_of(tables), *key, hash, Meta{meta});
+}
+}
+
+FAIRLEAD_INLINE u64 resolve_apart(const XdpTables* tables, const Packet* packet) {
+  return resolve_words(word_of(*tables), packet);
+}
+
+FAIRLEAD_INLINE u32 probe_apart(const XdpTables* tables, u32 slot) {
+  return probe_words(word_of(*tables), slot);
+}
+
+FAIRLEAD_INLINE bool remember_apart(const XdpTables* tables, const u64* key, u64 hash, u64 meta) {
+  return remember_narrow(word_of(*tables), key, hash, meta);
+}
+
+FAIRLEAD_INLINE bool remember_apart(const XdpTables* tables, const WideKey* key, u64 hash,
+                                    u64 meta) {
+  return remember_wide(word_of(*tables), key, hash, meta);
+}
+
+}  // namespace fairlead::xdp

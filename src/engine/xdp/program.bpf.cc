@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+// The in-kernel engine: the core's path over mapped arrays, run by the NIC's driver. Forwarded
+// frames go out where they came in (XDP_TX); what passes goes to the host's stack.
+//
+// A worker is a receive queue: the kernel polls a queue on one CPU at a time, so that connections
+// and counters of a worker have one writer. Time is jiffies: reading them costs nothing.
+#include "engine/xdp/apart.h"
+
+namespace fairlead::xdp {
+
+extern "C" {
+// Right shift that turns jiffies into ticks of at most 0.1 s.
+extern const volatile u32 tick_shift = 0;
+// Replay: time and worker are those of Settings, and the outcome of each frame is left in `outcome`.
+extern const volatile bool replaying = false;
+
+struct ReplayOutcome {
+  Outcome outcome;
+  u32 worker;
+} outcome SEC(".bss.outcome");
+}
+
+FAIRLEAD_INLINE int action_of(Reason reason) {
+  switch (verdict_of(reason)) {
+    case Verdict::pass: return XDP_PASS;
+    case Verdict::forward:
+    case Verdict::reply: return XDP_TX;
+    case Verdict::drop: return XDP_DROP;
+  }
+  return XDP_DROP;
+}
+
+extern "C" SEC("xdp") int fairlead(xdp_md* context) {
+  u32 queue = context->rx_queue_index;
+  BPF_BARRIER(queue);  // read here: in a branch clang reads it through a pointer of its own
+  XdpTables tables{static_cast<Tick>(bpf::jiffies64() >> tick_shift), settings.generation, queue};
+  if (replaying) {
+    tables.tick = settings.clock;
+    tables.worker = settings.replay_worker;
+  }
+  XdpFrame frame(context);
+  const Outcome result = process(frame, tables);
+  if (replaying) outcome = {result, tables.worker & workers_mask};
+  return action_of(result.reason);
+}
+
+}  // namespace fairlead::xdp
+
+BPF_LICENSE("Dual MIT/GPL");
