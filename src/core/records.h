@@ -169,7 +169,7 @@ struct alignas(64) ServiceCounters {
 static_assert(sizeof(ServiceCounters) == 64);
 
 struct alignas(64) WorkerCounters {
-  u64 reason[40];
+  u64 reason[32];  // by Reason; a power of two, since BPF wants an index masked
   u64 bytes_in;
   u64 bytes_out;
   u64 evicted_handshake;  // a handshake entry gave way to another
@@ -178,7 +178,7 @@ struct alignas(64) WorkerCounters {
   u64 mss_clamped;
   u64 spare[2];
 };
-static_assert(sizeof(WorkerCounters) == 384);
+static_assert(sizeof(WorkerCounters) == 320);
 
 // ---- Settings ----------------------------------------------------------------------------------
 

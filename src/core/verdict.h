@@ -49,6 +49,8 @@ constexpr u32 reason_count = 0
     FAIRLEAD_REASONS(X);
 #undef X
 
+static_assert(reason_count <= 32, "WorkerCounters::reason");
+
 FAIRLEAD_INLINE constexpr Verdict verdict_of(Reason reason) {
   switch (reason) {
 #define X(verdict, enumerator, name, text) \

@@ -10,7 +10,7 @@ namespace fairlead::core {
 template <Tables T>
 FAIRLEAD_INLINE void count(const T& tables, const Packet& packet, const Outcome& outcome) {
   WorkerCounters& worker = tables.counters();
-  worker.reason[static_cast<u32>(outcome.reason) % 40]++;
+  worker.reason[static_cast<u32>(outcome.reason) & 31]++;
   if (outcome.service != 0) {
     ServiceCounters& service = tables.service_counters(outcome.service);
     service.packets++;
