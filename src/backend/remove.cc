@@ -58,6 +58,17 @@ Result<void> restore_sysctls(const Changes& changes, Said& said) {
   return {};
 }
 
+// The kernel puts progs.debug and maps.debug into every first bpffs.
+bool has_no_pins(const std::string& bpffs) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(bpffs, error)) {
+    if (entry.path().extension() != ".debug") {
+      return false;
+    }
+  }
+  return !error;
+}
+
 Result<void> remove_all(const Folders& folders, Changes& changes, bool pinned, Said& said) {
   if (pinned) {
     if (auto unpinned = Decap::unpin(folders.pins()); !unpinned) {
@@ -71,9 +82,7 @@ Result<void> remove_all(const Folders& folders, Changes& changes, bool pinned, S
   if (auto restored = restore_sysctls(changes, said); !restored) {
     return restored;
   }
-  std::error_code error;  // others may have pinned their own there meanwhile
-  if (changes.mounted_bpffs && std::filesystem::is_empty(folders.bpffs, error) && !error &&
-      umount(folders.bpffs.c_str()) == 0) {
+  if (changes.mounted_bpffs && has_no_pins(folders.bpffs) && umount(folders.bpffs.c_str()) == 0) {
     said.push_back("unmounted the bpffs at " + folders.bpffs);
   }
   return Changes::forget(folders.state);
