@@ -5,19 +5,16 @@
 // A worker is a receive queue: the kernel polls a queue on one CPU at a time, so that connections
 // and counters of a worker have one writer. Time is jiffies: reading them costs nothing.
 #include "engine/xdp/apart.h"
+#include "engine/xdp/outcome.h"
 
 namespace fairlead::xdp {
 
 extern "C" {
 // Right shift that turns jiffies into ticks of at most 0.1 s.
 extern const volatile u32 tick_shift = 0;
-// Replay: time and worker are those of Settings, and the outcome of each frame is left in `outcome`.
+// Replay: time and worker are those of Settings, and what came of each frame is left in `outcome`.
 extern const volatile bool replaying = false;
-
-struct ReplayOutcome {
-  Outcome outcome;
-  u32 worker;
-} outcome SEC(".bss.outcome");
+ReplayOutcome outcome SEC(".bss.outcome");
 }
 
 FAIRLEAD_INLINE int action_of(Reason reason) {

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "engine/counters.h"
+
+#include <atomic>
+
+namespace fairlead::engine {
+namespace {
+
+// Counters are records of nothing but 64-bit words.
+template <class Record>
+void add(Record& sum, const Record& record) {
+  auto* to = reinterpret_cast<uint64_t*>(&sum);
+  auto* from = reinterpret_cast<const uint64_t*>(&record);
+  for (size_t i = 0; i < sizeof(Record) / sizeof(uint64_t); i++) {
+    to[i] += std::atomic_ref(const_cast<uint64_t&>(from[i])).load(std::memory_order_relaxed);
+  }
+}
+
+template <class Record>
+Record sum_over_workers(const Record* records, uint32_t workers, uint32_t each, uint32_t id) {
+  Record sum{};
+  for (uint32_t worker = 0; worker < workers; worker++) add(sum, records[worker * each + id]);
+  return sum;
+}
+
+}  // namespace
+
+Counters read_counters(const tables::Memory& memory, const tables::Publisher& publisher) {
+  const tables::Capacity& size = memory.capacity;
+  Counters counters;
+  for (uint32_t worker = 0; worker < size.workers; worker++) {
+    core::WorkerCounters one{};
+    add(one, memory.workers[worker]);
+    add(counters.total, one);
+    uint64_t packets = 0;
+    for (uint64_t count : one.reason) packets += count;
+    counters.worker_packets.push_back(packets);
+  }
+  const auto& snapshot = publisher.snapshot();
+  if (!snapshot) return counters;
+  for (uint32_t pool = 0; pool < snapshot->pools.size(); pool++) {
+    const tables::Pool& named = snapshot->pools[pool];
+    for (uint32_t member = 0; member < named.members.size(); member++) {
+      const uint32_t id = publisher.backend_id(pool, member);
+      counters.backends.push_back(
+          {named.id, named.members[member].name,
+           sum_over_workers(memory.backend_counters, size.workers, size.backends, id)});
+    }
+  }
+  for (uint32_t id = 1; id < size.services; id++) {
+    const int32_t index = publisher.service(id);
+    if (index < 0) continue;
+    const tables::Service& service = snapshot->services[static_cast<size_t>(index)];
+    counters.services.push_back(
+        {snapshot->vips[service.vip].id, service.name(),
+         sum_over_workers(memory.service_counters, size.workers, size.services, id)});
+  }
+  return counters;
+}
+
+}  // namespace fairlead::engine

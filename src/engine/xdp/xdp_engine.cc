@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "engine/xdp/xdp_engine.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/bpf/attach.h"
+#include "engine/counters.h"
+#include "engine/xdp/program.h"
+#include "tables/publisher.h"
+
+namespace fairlead::xdp {
+namespace {
+
+// Waits until every CPU has left what it was doing in the kernel (RCU): no packet that saw the old
+// tables is on its way any more.
+void wait_for_packets() { syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
+
+uint64_t now_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1'000'000;
+}
+
+class XdpEngine final : public engine::Engine {
+ public:
+  XdpEngine(Program program, engine::XdpLink link, const engine::Interface& interface)
+      : program_(std::move(program)),
+        publisher_(program_.memory(), {program_.tick_ms(), wait_for_packets}),
+        link_(std::move(link)),
+        interface_(interface) {}
+
+  Result<void> publish(std::shared_ptr<const tables::Snapshot> snapshot) override {
+    return publisher_.publish(std::move(snapshot), now_ms());
+  }
+
+  void set_flags(uint32_t pool, uint32_t member, uint8_t flags) override {
+    publisher_.set_flags(pool, member, flags);
+  }
+
+  engine::Counters counters() const override {
+    return engine::read_counters(program_.memory(), publisher_);
+  }
+
+  engine::Status status() const override {
+    return {.engine = "xdp",
+            .interface = interface_.name,
+            .mode = link_.mode(),
+            .zero_copy = false,
+            .workers = program_.memory().capacity.workers,
+            .note = link_.note()};
+  }
+
+ private:
+  Program program_;
+  tables::Publisher publisher_;
+  engine::XdpLink link_;  // detached first
+  engine::Interface interface_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<engine::Engine>> make(const engine::Options& options) {
+  auto interface = engine::find_interface(options.interface);
+  if (!interface) return std::unexpected(interface.error());
+  tables::Capacity capacity = options.capacity;
+  const uint32_t queues = std::max(interface->receive_queues, 1u);
+  capacity.workers = std::bit_ceil(std::clamp(queues, 1u, core::limits::workers));
+  auto program = Program::load(capacity, Program::Use::packets);
+  if (!program) return std::unexpected(program.error());
+  auto link = engine::XdpLink::attach(program->descriptor(), *interface, options.mode);
+  if (!link) return std::unexpected(link.error());
+  return std::make_unique<XdpEngine>(std::move(*program), std::move(*link), *interface);
+}
+
+}  // namespace fairlead::xdp
