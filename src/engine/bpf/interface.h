@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// What an engine has to know about a network interface, asked of the kernel by ioctl: sysfs may
+// show the interfaces of another network namespace than the one this process is in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace fairlead::engine {
+
+struct Interface {
+  std::string name;
+  uint32_t index = 0;
+  std::array<uint8_t, 6> mac{};
+  uint32_t mtu = 0;             // of IP packets: without the Ethernet header
+  uint32_t receive_queues = 0;  // in use now
+  bool up = false;
+};
+
+// Error: there is no such interface, or it is not Ethernet.
+Result<Interface> find_interface(const std::string& name);
+
+}  // namespace fairlead::engine
