@@ -22,7 +22,8 @@ enum class Fill { paper, lines };
 // prime, limits::smallest_table to limits::largest_table. Slots of backend i: within one of
 // size * weight_i / sum of weights (largest remainder; ties by identity).
 // Entries of `backends` have different identities. Any thread.
-std::vector<uint16_t> build_maglev(std::span<const MaglevBackend> backends, uint32_t size, Fill fill);
+std::vector<uint16_t> build_maglev(std::span<const MaglevBackend> backends, uint32_t size,
+                                   Fill fill);
 
 bool is_prime(uint32_t n);
 

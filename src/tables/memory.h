@@ -2,8 +2,8 @@
 // The records of core/records.h as arrays in memory: anonymous memory of the user engine, or the
 // mapped arrays of the BPF program. All sizes are powers of two, chosen before an engine starts.
 //
-// One thread publishes (tables/publisher.h); packet threads read, and write only the connections and
-// counters of their own worker.
+// One thread publishes (tables/publisher.h); packet threads read, and write only the connections
+// and counters of their own worker.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@ namespace fairlead::tables {
 
 struct Capacity {
   uint32_t workers = 1;
-  uint32_t rows = 1u << 12;            // of one generation
-  uint32_t tables = 1u << 10;          // TableRefs
+  uint32_t rows = 1u << 12;    // of one generation
+  uint32_t tables = 1u << 10;  // TableRefs
   uint32_t slots = 1u << 22;
-  uint32_t backends = 1u << 12;        // Backend lines, id 0 included
+  uint32_t backends = 1u << 12;  // Backend lines, id 0 included
   uint32_t services = 1u << 10;
-  uint32_t narrow_lines = 1u << 15;    // per worker: 4 connections each
-  uint32_t wide_lines = 1u << 16;      // per worker: 2 connections each
+  uint32_t narrow_lines = 1u << 15;  // per worker: 4 connections each
+  uint32_t wide_lines = 1u << 16;    // per worker: 2 connections each
 };
 
 // Pointers to the arrays; owns nothing. Index of worker w's record i of n: w * n + i.
 struct Memory {
   Capacity capacity;
   core::Settings* settings = nullptr;
-  core::Row* rows = nullptr;              // 2 generations
+  core::Row* rows = nullptr;  // 2 generations
   core::TableRef* tables = nullptr;
   core::Slot* slots = nullptr;
   core::Backend* backends = nullptr;
-  core::NarrowBucket* narrow = nullptr;   // by worker
-  core::WideBucket* wide = nullptr;       // by worker
+  core::NarrowBucket* narrow = nullptr;  // by worker
+  core::WideBucket* wide = nullptr;      // by worker
   core::WorkerCounters* workers = nullptr;
   core::BackendCounters* backend_counters = nullptr;  // by worker
   core::ServiceCounters* service_counters = nullptr;  // by worker

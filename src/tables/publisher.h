@@ -40,7 +40,10 @@ class Publisher {
   void set_flags(uint32_t pool, uint32_t member, uint8_t flags);
 
   // What an id of the records names, in the published snapshot; -1: no longer there.
-  struct BackendName { int32_t pool = -1; int32_t member = -1; };
+  struct BackendName {
+    int32_t pool = -1;
+    int32_t member = -1;
+  };
   BackendName backend(uint32_t id) const;
   int32_t service(uint32_t id) const;  // index into services
   int32_t vip(uint32_t id) const;

@@ -24,11 +24,11 @@ struct Vip {
 };
 
 struct Service {
-  uint32_t vip = 0;       // index into Snapshot::vips
-  uint8_t protocol = 6;   // IPPROTO_TCP, IPPROTO_UDP, 0 = any
-  uint16_t port = 0;      // host byte order; 0 = any
-  uint32_t pool = 0;      // index into Snapshot::pools
-  bool client_ip = false; // affinity
+  uint32_t vip = 0;          // index into Snapshot::vips
+  uint8_t protocol = 6;      // IPPROTO_TCP, IPPROTO_UDP, 0 = any
+  uint16_t port = 0;         // host byte order; 0 = any
+  uint32_t pool = 0;         // index into Snapshot::pools
+  bool client_ip = false;    // affinity
   std::string name() const;  // "tcp/443", "any/0"
 };
 
@@ -43,9 +43,10 @@ struct Identity {
 
 struct Member {
   Identity identity;
-  std::string name;     // "10.0.0.1:443", "[2001:db8::1]:443"
+  std::string name;  // "10.0.0.1:443", "[2001:db8::1]:443"
   uint32_t weight = 1;
-  core::Backend line{}; // ready for the packet path, flags included
+  core::Backend line{};  // ready for the packet path, flags included
+  std::string unusable;  // why it gets no new flows, for people: "down"; empty: it gets them
 };
 
 struct Pool {
@@ -59,9 +60,9 @@ struct Pool {
 
 struct Snapshot {
   uint64_t generation = 0;
-  std::array<uint64_t, 2> seed{};               // of the flow hash
+  std::array<uint64_t, 2> seed{};  // of the flow hash
   std::array<uint32_t, core::state_count> ttl_ms{};
-  std::vector<core::Address> own_v4, own_v6;    // the node's own addresses
+  std::vector<core::Address> own_v4, own_v6;  // the node's own addresses
   std::vector<Vip> vips;
   std::vector<Service> services;
   std::vector<Pool> pools;
