@@ -67,6 +67,10 @@ def gateway_mac(number):
     return f"02:00:00:00:02:{number:02x}"
 
 
+def url(vip):
+    return f"http://[{vip}]/" if ":" in vip else f"http://{vip}/"
+
+
 class Backend:
     def __init__(self, fleet, number):
         self.fleet, self.number, self.name = fleet, number, f"b{number}"
@@ -179,9 +183,9 @@ class Fleet:
         for backend in self.backends:
             wait_until(backend.expect_ready, f"{backend.name}: nginx answers on {VIPS[0]}")
         self.route_to(self.nodes)
-        for vip in ("198.51.100.10", "[2001:db8:1::10]"):
-            wait_until(lambda: self.client.run("curl", "-sf", "-m", "1", f"http://{vip}/", check=False).returncode == 0,
-                       f"http://{vip}/ answers the client through {', '.join(node.name for node in self.nodes)}")
+        for vip in VIPS:
+            wait_until(lambda: self.client.run("curl", "-sf", "-m", "1", url(vip), check=False).returncode == 0,
+                       f"{url(vip)} answers the client")
 
     def connect(self, host, name, part, number, mtu):
         """One link from the router to `host`, addresses at both ends, default routes towards the router."""
@@ -219,6 +223,13 @@ class Fleet:
         self.router.run("nft", "-f", "-", input=f"table inet lab {{\n{counters}\nchain forward {{\n"
                         f"type filter hook forward priority 0; policy accept;\n{rules}\n}}\n}}\n")
 
+    def burst(self, count, first_port=10_000):
+        """`count` HTTP requests to each VIP, a connection each: who answered how many, and what failed."""
+        done = self.client.run(sys.executable, Path(__file__).with_name("burst.py"), count, first_port,
+                               *(url(vip) for vip in VIPS), timeout=120)
+        counts = json.loads(done.stdout)
+        return counts["answered"], counts["failed"]
+
     def new_connections(self):
         """TCP connections that the router sent to each node so far, by name of the node."""
         counters = json.loads(self.router.run("nft", "-j", "list", "counters").stdout)["nftables"]
@@ -234,6 +245,7 @@ class Fleet:
         def vip(name, address, web, echo):
             return {"id": name, "address": address, "services": [
                 {"protocol": "tcp", "port": HTTP, "backend_pool": web},
+                {"protocol": "tcp", "port": ECHO, "backend_pool": echo},
                 {"protocol": "udp", "port": ECHO, "backend_pool": echo}]}
 
         path = self.lab.folder / "services.json"

@@ -33,8 +33,16 @@ class Period:
               flush=True)
 
 
-async def get(url):
-    reader, writer = await asyncio.open_connection(url.hostname, url.port or 80)
+def kind_of(error):
+    return {ConnectionRefusedError: "refused", ConnectionResetError: "reset",
+            asyncio.TimeoutError: "timeout"}.get(type(error), "other")
+
+
+async def get(url, source_port=None):
+    """The body of the answer, over a connection of its own."""
+    any_address = "::" if ":" in url.hostname else "0.0.0.0"
+    reader, writer = await asyncio.open_connection(
+        url.hostname, url.port or 80, local_addr=(any_address, source_port) if source_port else None)
     try:
         writer.write(f"GET {url.path or '/'} HTTP/1.1\r\nHost: {url.hostname}\r\nConnection: close\r\n\r\n".encode())
         answer = await reader.read()
@@ -53,9 +61,7 @@ async def client(urls, number, rate, until, current):
         try:
             name = await asyncio.wait_for(get(urls[turn % len(urls)]), PATIENCE)
         except (OSError, asyncio.TimeoutError) as error:
-            kind = {ConnectionRefusedError: "refused", ConnectionResetError: "reset",
-                    asyncio.TimeoutError: "timeout"}.get(type(error), "other")
-            current[0].failed[kind] += 1
+            current[0].failed[kind_of(error)] += 1
             current[0].last_failed_began = max(began, current[0].last_failed_began or began)
         else:
             current[0].answered[name] += 1
