@@ -33,9 +33,11 @@ FAIRLEAD_INLINE constexpr u64 flow_hash(const Settings& settings, Family family,
       h = mix(h, static_cast<u64>(source.word[i]) << 32 | destination.word[i], k1);
     }
   }
+  // Ports lie in the low bits, from where one multiplication reaches all others: with ports on top,
+  // one client's flows were up to 12 times as uneven over the slots as chance, for some seeds.
   h = mix(h,
-          static_cast<u64>(source_port) << 48 | static_cast<u64>(destination_port) << 32 |
-              static_cast<u64>(family) << 8 | protocol,
+          static_cast<u64>(family) << 40 | static_cast<u64>(protocol) << 32 |
+              static_cast<u64>(destination_port) << 16 | source_port,
           k2);
   return mix(h, settings.seed[1], k3);
 }

@@ -11,6 +11,9 @@
 #define FAIRLEAD_WIRE_ALIGNMENT 1
 #endif
 #define FAIRLEAD_WIRE [[gnu::packed, gnu::aligned(FAIRLEAD_WIRE_ALIGNMENT)]]
+// For headers whose size is no multiple of 4, which alignment would round up.
+#define FAIRLEAD_WIRE_HALF \
+  [[gnu::packed, gnu::aligned(FAIRLEAD_WIRE_ALIGNMENT > 2 ? 2 : FAIRLEAD_WIRE_ALIGNMENT)]]
 
 #define FAIRLEAD_INLINE [[gnu::always_inline]] inline
 

@@ -6,17 +6,19 @@
 
 namespace fairlead::core::wire {
 
-struct FAIRLEAD_WIRE Ethernet {
+struct FAIRLEAD_WIRE_HALF Ethernet {
   u8 destination[6];
   u8 source[6];
   be16 type;
 };
+static_assert(sizeof(Ethernet) == 14);
 
 // What follows the type 0x8100 or 0x88a8 (IEEE 802.1Q).
 struct FAIRLEAD_WIRE Vlan {
   be16 tag;
   be16 type;
 };
+static_assert(sizeof(Vlan) == 4);
 
 struct FAIRLEAD_WIRE Ipv4 {  // RFC 791
   u8 version_length;
@@ -71,6 +73,7 @@ struct FAIRLEAD_WIRE Udp {
   be16 length;
   be16 checksum;
 };
+static_assert(sizeof(Udp) == 8);
 
 struct FAIRLEAD_WIRE Icmp {
   u8 type;
@@ -78,11 +81,13 @@ struct FAIRLEAD_WIRE Icmp {
   be16 checksum;
   be32 rest;
 };
+static_assert(sizeof(Icmp) == 8);
 
 struct FAIRLEAD_WIRE Gre {  // RFC 2784
   be16 flags;
   be16 protocol;
 };
+static_assert(sizeof(Gre) == 4);
 
 constexpr be16 type_ipv4 = to_be16(0x0800);
 constexpr be16 type_ipv6 = to_be16(0x86dd);

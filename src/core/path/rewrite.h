@@ -21,9 +21,10 @@ struct FAIRLEAD_WIRE Macs {
   be32 half[3];
 };
 
-struct FAIRLEAD_WIRE EtherType {
+struct FAIRLEAD_WIRE_HALF EtherType {
   be16 value;
 };
+static_assert(sizeof(Macs) == 12 && sizeof(EtherType) == 2);
 
 struct FAIRLEAD_WIRE GreOverIpv4 {
   wire::Ipv4 ip;
@@ -34,6 +35,7 @@ struct FAIRLEAD_WIRE GreOverIpv6 {
   wire::Ipv6 ip;
   wire::Gre gre;
 };
+static_assert(sizeof(GreOverIpv4) == 24 && sizeof(GreOverIpv6) == 44);
 
 constexpr u16 folded(u32 sum) {
   sum = (sum & 0xffff) + (sum >> 16);
