@@ -27,7 +27,8 @@ class PoolIndex {
   // Unknown names and cycles, which parse_services() refuses, are stepped over.
   std::vector<uint32_t> with_included(uint32_t pool) const;
 
-  // For each cycle of includes one list of its pools, the first named again at the end.
+  // For each include that closes a cycle the pools of the cycle, the first named again at the end;
+  // at most 32 of them.
   std::vector<std::vector<uint32_t>> cycles() const;
 
  private:

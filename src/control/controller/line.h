@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Inside of the library: a backend's line for the packet path, all but its flags. CONTRACT sections
+// 4 and 7; the fields are explained in core/records.h.
+//   - gre, ipip, gue: MAC addresses and outer IP header. Of ipip the protocol is that of an IPv4
+//     payload; the packet path makes it 41 for IPv6. What follows the IP header (GRE, UDP and GUE)
+//     depends on the packet and is not here.
+//   - l2, nat: the MAC addresses alone.
+#pragma once
+
+#include "control/config/model.h"
+#include "control/controller/plan.h"
+#include "core/records.h"
+
+namespace fairlead::controller {
+
+// `next_hop` may be missing: its MAC addresses are then all zero.
+core::Backend line_of(core::Method method, const config::IpAddress& backend,
+                      const config::NodeConfig& node, const NextHop& next_hop);
+
+}  // namespace fairlead::controller

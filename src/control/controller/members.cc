@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "control/controller/members.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "control/config/address.h"
+
+namespace fairlead::controller {
+namespace {
+
+// Network byte order compares like the bytes only after it was turned.
+auto order_of(const tables::Identity& identity) {
+  const core::be32* word = identity.address.word;
+  return std::tuple(identity.family, core::to_host(word[0]), core::to_host(word[1]),
+                    core::to_host(word[2]), core::to_host(word[3]), identity.port);
+}
+
+struct InOrder {
+  bool operator()(const tables::Identity& a, const tables::Identity& b) const {
+    return order_of(a) < order_of(b);
+  }
+};
+
+}  // namespace
+
+std::vector<MergedMember> members_of(const config::PoolIndex& index,
+                                     const config::Services& services, uint32_t pool) {
+  const bool by_port = services.pools[pool].method == core::Method::nat;
+  std::map<tables::Identity, std::vector<Entry>, InOrder> merged;
+  for (const uint32_t part : index.with_included(pool)) {
+    const config::Pool& from = services.pools[part];
+    for (const config::Backend& backend : from.backends) {
+      if (backend.state == config::BackendState::disabled) continue;
+      const uint16_t port = by_port ? backend.port : uint16_t{0};
+      merged[{backend.ip.bytes, backend.ip.family, port}].push_back({&from, &backend});
+    }
+  }
+  std::vector<MergedMember> members;
+  members.reserve(merged.size());
+  for (auto& [identity, entries] : merged) members.push_back({identity, std::move(entries)});
+  return members;
+}
+
+uint32_t weight_of(const MergedMember& member) {
+  uint32_t weight = 0;
+  for (const Entry& entry : member.entries) weight = std::max(weight, entry.backend->weight);
+  return weight;
+}
+
+bool is_draining(const MergedMember& member) {
+  return std::ranges::all_of(member.entries, [](const Entry& entry) {
+    return entry.backend->state == config::BackendState::draining;
+  });
+}
+
+std::string name_of(const MergedMember& member) {
+  const uint16_t port = member.entries.front().backend->port;
+  const bool agreed = std::ranges::all_of(
+      member.entries, [&](const Entry& entry) { return entry.backend->port == port; });
+  const config::IpAddress address{member.identity.family, member.identity.address};
+  return config::to_text(config::Endpoint{address, agreed ? port : uint16_t{0}});
+}
+
+}  // namespace fairlead::controller

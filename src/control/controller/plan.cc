@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+#include "control/controller/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "control/config/mtu.h"
+#include "control/controller/line.h"
+#include "control/controller/members.h"
+
+namespace fairlead::controller {
+namespace {
+
+using core::Family;
+namespace backend_flag = core::backend_flag;
+
+uint64_t big_endian(core::be32 high, core::be32 low) {
+  return uint64_t{core::to_host(high)} << 32 | core::to_host(low);
+}
+
+// Two entries of one backend are watched by two checks: one that answers is enough.
+Health health_of(const Input& input, const MergedMember& member) {
+  if (!input.health) return Health::up;
+  Health best = Health::down;
+  for (const Entry& entry : member.entries) {
+    const Health health = input.health(*entry.pool, *entry.backend);
+    if (health == Health::up) return health;
+    if (health == Health::unknown) best = health;
+  }
+  return best;
+}
+
+std::string why_unusable(const MemberState& state, const NextHop& next_hop, uint8_t flags) {
+  if (flags & backend_flag::takes_new) return "";
+  if (!state.reachable) return next_hop.missing;
+  if (state.draining) return "draining";
+  if (state.weight == 0) return "weight 0";
+  return state.health == Health::unknown ? "not checked yet while others are up" : "down";
+}
+
+class Planner {
+ public:
+  Planner(const Input& input, const Tables& previous)
+      : input_(input), previous_(previous), index_(input.services.pools) {}
+
+  Plan run() {
+    tables::Snapshot snapshot;
+    snapshot.generation = input_.generation;
+    snapshot.seed = flow_seeds(input_.node.forwarder.hash_seed);
+    snapshot.ttl_ms = ttls();
+    own_addresses(snapshot);
+    for (uint32_t i = 0; i < input_.services.pools.size(); i++) {
+      snapshot.pools.push_back(pool(i));
+    }
+    vips(snapshot);
+    return {std::make_shared<const tables::Snapshot>(std::move(snapshot)), std::move(tables_)};
+  }
+
+ private:
+  std::array<uint32_t, core::state_count> ttls() const {
+    const config::ConnectionTtls& ttls = input_.node.forwarder.connection_ttls;
+    std::array<uint32_t, core::state_count> result{};
+    const auto set = [&](core::State state, config::Milliseconds ttl) {
+      result[static_cast<size_t>(state)] = static_cast<uint32_t>(ttl.count());
+    };
+    set(core::State::handshake, ttls.tcp_handshake);
+    set(core::State::established, ttls.tcp_established);
+    set(core::State::closing, ttls.tcp_closing);
+    set(core::State::udp, ttls.udp);
+    set(core::State::other, ttls.other);
+    return result;
+  }
+
+  void own_addresses(tables::Snapshot& snapshot) const {
+    std::vector<config::IpAddress> own = input_.own;
+    for (const auto& address : {input_.node.node.address, input_.node.node.address6}) {
+      if (address) own.push_back(*address);
+    }
+    for (const config::IpAddress& address : own) {
+      auto& list = address.family == Family::v6 ? snapshot.own_v6 : snapshot.own_v4;
+      if (std::ranges::find(list, address.bytes) == list.end()) list.push_back(address.bytes);
+    }
+  }
+
+  void vips(tables::Snapshot& snapshot) const {
+    for (const config::Vip& vip : input_.services.vips) {
+      const auto number = static_cast<uint32_t>(snapshot.vips.size());
+      snapshot.vips.push_back({vip.id, vip.address.address.bytes, vip.address.length,
+                               vip.address.address.family, vip.ping == config::Ping::reply});
+      for (const config::Service& service : vip.services) {
+        const uint32_t pool = index_.find(service.backend_pool);
+        check(pool != config::PoolIndex::none, "no pool {}", service.backend_pool);
+        snapshot.services.push_back({number, service.protocol, service.port, pool,
+                                     service.affinity == config::Affinity::client_ip});
+      }
+    }
+  }
+
+  tables::Pool pool(uint32_t number) {
+    const config::Pool& from = input_.services.pools[number];
+    tables::Pool result{from.id, from.method, {}, {}};
+    std::vector<MemberState> states;
+    std::vector<NextHop> next_hops;
+    for (const MergedMember& member : members_of(index_, input_.services, number)) {
+      const config::IpAddress address{member.identity.family, member.identity.address};
+      const NextHop next_hop = input_.next_hop(address);
+      const uint32_t weight = weight_of(member);
+      states.push_back(
+          {health_of(input_, member), is_draining(member), next_hop.missing.empty(), weight});
+      result.members.push_back({member.identity, name_of(member), weight,
+                                line_of(from.method, address, input_.node, next_hop), ""});
+      next_hops.push_back(next_hop);
+    }
+    const std::vector<uint8_t> flags = flags_of(states, from.fail);
+    for (size_t i = 0; i < flags.size(); i++) {
+      tables::Member& member = result.members[i];
+      const bool outer_v6 = config::is_tunnel(from.method) && member.identity.family == Family::v6;
+      member.line.flags = static_cast<uint8_t>(flags[i] | (outer_v6 ? backend_flag::outer_v6 : 0));
+      member.unusable = why_unusable(states[i], next_hops[i], flags[i]);
+    }
+    result.table = table(from, result.members);
+    return result;
+  }
+
+  Table table(const config::Pool& pool, const std::vector<tables::Member>& members) {
+    TableInput input;
+    input.size = pool.table_size;
+    input.fill = pool.fill == config::FillKind::paper ? tables::Fill::paper : tables::Fill::lines;
+    for (const tables::Member& member : members) {
+      const bool usable = member.line.flags & backend_flag::takes_new;
+      const bool owns = usable || pool.on_down == config::OnDown::skip;
+      input.identities.push_back(identity_hash(member.identity, pool.table_seed));
+      input.weights.push_back(owns ? member.weight : 0);
+      input.usable.push_back(usable);
+    }
+    if (const auto known = tables_.find(input); known != tables_.end()) return known->second;
+    Table table;
+    if (const auto old = previous_.find(input); old != previous_.end()) {
+      table = old->second;
+    } else {
+      table = std::make_shared<const std::vector<uint16_t>>(build_table(input));
+    }
+    tables_.emplace(std::move(input), table);
+    return table;
+  }
+
+  const Input& input_;
+  const Tables& previous_;
+  config::PoolIndex index_;
+  Tables tables_;
+};
+
+}  // namespace
+
+uint64_t splitmix64(uint64_t& state) {
+  state += 0x9e3779b97f4a7c15;
+  uint64_t z = state;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+
+std::array<uint64_t, 2> flow_seeds(uint64_t hash_seed) {
+  uint64_t state = hash_seed;
+  const uint64_t first = splitmix64(state);
+  return {first, splitmix64(state)};
+}
+
+uint64_t identity_hash(const tables::Identity& identity, uint64_t table_seed) {
+  const core::be32* word = identity.address.word;
+  const uint64_t kind = uint64_t{static_cast<uint8_t>(identity.family)} << 16 | identity.port;
+  uint64_t hash = table_seed;
+  for (const uint64_t part : {kind, big_endian(word[0], word[1]), big_endian(word[2], word[3])}) {
+    uint64_t state = hash ^ part;
+    hash = splitmix64(state);
+  }
+  return hash;
+}
+
+std::vector<uint8_t> flags_of(std::span<const MemberState> members, config::Fail fail) {
+  const auto eligible = [](const MemberState& member) {
+    return member.reachable && !member.draining && member.weight > 0;
+  };
+  const auto any_eligible = [&](Health health) {
+    return std::ranges::any_of(members, [&](const MemberState& member) {
+      return eligible(member) && member.health == health;
+    });
+  };
+  const bool unknown_is_up = !any_eligible(Health::up);
+  const bool one_is_up = !unknown_is_up || any_eligible(Health::unknown);
+  const bool all_up = !one_is_up && fail == config::Fail::open;
+
+  std::vector<uint8_t> flags;
+  flags.reserve(members.size());
+  for (const MemberState& member : members) {
+    const bool up = all_up || member.health == Health::up ||
+                    (member.health == Health::unknown && unknown_is_up);
+    uint8_t value = 0;
+    if (member.reachable && up) value |= backend_flag::keeps_known;
+    if (eligible(member) && up) value |= backend_flag::takes_new;
+    flags.push_back(value);
+  }
+  return flags;
+}
+
+std::vector<uint16_t> build_table(const TableInput& input) {
+  if (std::ranges::find(input.usable, true) == input.usable.end()) return {};
+  std::vector<tables::MaglevBackend> backends;
+  backends.reserve(input.identities.size());
+  for (size_t i = 0; i < input.identities.size(); i++) {
+    backends.push_back({input.identities[i], input.weights[i]});
+  }
+  std::vector<uint16_t> table = tables::build_maglev(backends, input.size, input.fill);
+  bool all_usable = true;
+  for (size_t i = 0; i < backends.size(); i++)
+    all_usable &= input.usable[i] || input.weights[i] == 0;
+  if (all_usable) return table;
+  // Backwards, so that a slot finds the answer of the one behind it; twice, since the last slots
+  // look on from the first.
+  const size_t size = table.size();
+  for (size_t i = 2 * size; i-- > 0;) {
+    uint16_t& owner = table[i % size];
+    if (!input.usable[owner]) owner = table[(i + 1) % size];
+  }
+  return table;
+}
+
+}  // namespace fairlead::controller
