@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """An exact number of connections: burst.py COUNT FIRST_PORT URL...  COUNT requests to each URL, 50 at a time.
 
-The source ports are FIRST_PORT, FIRST_PORT + 1, ...: the same flows each time, so that with one hash seed the
-same backends answer. Prints {"answered": {"b1": 334, ...}, "failed": {"refused": 1}}.
+The source ports count up from FIRST_PORT: the same flows each time, so that with one hash seed the same
+backends answer. Prints {"answered": {"b1": 334, ...}, "failed": {"refused": 1}}.
 """
 import asyncio
 import collections
@@ -27,7 +27,7 @@ async def main(count, first_port, urls):
             except (OSError, asyncio.TimeoutError) as error:
                 failed[kind_of(error)] += 1
 
-    await asyncio.gather(*(one(url, first_port + i) for i in range(count) for url in urls))
+    await asyncio.gather(*(one(url, first_port + i * len(urls) + j) for i in range(count) for j, url in enumerate(urls)))
     print(json.dumps({"answered": answered, "failed": failed}))
 
 
