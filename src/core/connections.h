@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The connection table: what is remembered of a flow, for how long, and whose entry gives way.
 //
-// A line is 64 bytes (records.h). An entry lives in its home line, given by the low half of the flow
-// hash, or in one other line, given by home and the entry's tag, so that either can be found from
-// the other without the key's hash (partial-key cuckoo: Fan et al., MemC3, NSDI '13). A look-up
-// reads the other line only if the last way of home is taken. That is right because ways are never
-// emptied and are filled in order: an entry stands in its other line only if home was full.
-// Expired entries are room, found by comparing times; nobody sweeps.
+// A line is 64 bytes (records.h). An entry lives in its home line, given by the low half of the
+// flow hash, or in one other line, given by home and the entry's tag, so that either can be found
+// from the other without the key's hash (partial-key cuckoo: Fan et al., MemC3, NSDI '13). A
+// look-up reads the other line only if the last way of home is taken. That is right because ways
+// are never emptied and are filled in order: an entry stands in its other line only if home was
+// full. Expired entries are room, found by comparing times; nobody sweeps.
 //
 // A table belongs to one worker: nothing here is atomic.
 #pragma once
@@ -17,7 +17,13 @@ namespace fairlead::core {
 
 // ---- The life of a connection (CONTRACT, section 2) ---------------------------------------------
 
-enum class Event : u8 { opening, data, ending, udp, other };  // what a packet means to its connection
+enum class Event : u8 {
+  opening,
+  data,
+  ending,
+  udp,
+  other
+};  // what a packet means to its connection
 
 constexpr Event event_of(u8 protocol, u8 tcp_flags) {
   if (protocol == wire::protocol_udp) return Event::udp;
@@ -82,7 +88,9 @@ FAIRLEAD_INLINE constexpr bool operator==(const WideKey& a, const WideKey& b) {
 }
 
 constexpr bool is_taken(u64 key) { return key != 0; }
-constexpr bool is_taken(const WideKey& key) { return (key.rest | key.source[0] | key.source[1]) != 0; }
+constexpr bool is_taken(const WideKey& key) {
+  return (key.rest | key.source[0] | key.source[1]) != 0;
+}
 
 // Odd, so that the other line is never the same one.
 constexpr u32 tag_of(u64 hash) { return (static_cast<u32>(hash >> 40) & 0xffe) | 1; }
@@ -150,7 +158,8 @@ FAIRLEAD_INLINE u32 oldest_handshake(const Bucket& bucket, Tick now) {
   Tick age = 0;
   for (u32 way = 0; way < ways_of<Bucket>; way++) {
     const Meta meta = bucket.meta[way];
-    if (state_of(meta) != State::handshake || (found != ways_of<Bucket> && now - seen_of(meta) <= age)) {
+    if (state_of(meta) != State::handshake ||
+        (found != ways_of<Bucket> && now - seen_of(meta) <= age)) {
       continue;
     }
     found = way;
@@ -161,12 +170,11 @@ FAIRLEAD_INLINE u32 oldest_handshake(const Bucket& bucket, Tick now) {
 
 }  // namespace connections_detail
 
-// Remembers a connection that has no entry yet. Room is, in this order: a free way of the home line,
-// of the other line, one made by moving an entry to its own other line, the oldest handshake of the
-// home line, of the other line. Nothing else gives way: false if there is no room.
+// Remembers a connection that has no entry yet. Room is, in this order: a free way of the home
+// line, of the other line, one made by moving an entry to its own other line, the oldest handshake
+// of the home line, of the other line. Nothing else gives way: false if there is no room.
 template <class Bucket, class T>
-FAIRLEAD_INLINE bool remember(const T& tables, const KeyOf<Bucket>& key, u64 hash,
-                              Meta meta) {
+FAIRLEAD_INLINE bool remember(const T& tables, const KeyOf<Bucket>& key, u64 hash, Meta meta) {
   using namespace connections_detail;
   const Tick now = tables.now();
   const Settings& settings = tables.settings();

@@ -22,9 +22,9 @@ FAIRLEAD_INLINE constexpr u64 mix(u64 h, u64 word, u64 k) {
 }  // namespace hash_detail
 
 // Of the 5-tuple. Ports in network byte order as they stand in the packet; 0 for protocols without.
-FAIRLEAD_INLINE constexpr u64 flow_hash(const Settings& settings, Family family, const Address& source,
-                        const Address& destination, be16 source_port, be16 destination_port,
-                        u8 protocol) {
+FAIRLEAD_INLINE constexpr u64 flow_hash(const Settings& settings, Family family,
+                                        const Address& source, const Address& destination,
+                                        be16 source_port, be16 destination_port, u8 protocol) {
   using namespace hash_detail;
   u64 h = settings.seed[0];
   h = mix(h, static_cast<u64>(source.word[0]) << 32 | destination.word[0], k1);

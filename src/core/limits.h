@@ -9,13 +9,13 @@ namespace fairlead::core::limits {
 
 constexpr u32 vlan_tags = 2;
 constexpr u32 ipv6_extension_headers = 8;
-constexpr u32 service_probes = 8;        // rows looked at for one key
-constexpr u32 prefix_lengths = 16;       // different prefix lengths of VIPs, per family
-constexpr u32 slot_mirror = 256;         // slots repeated behind a Maglev table: probing never wraps
+constexpr u32 service_probes = 8;   // rows looked at for one key
+constexpr u32 prefix_lengths = 16;  // different prefix lengths of VIPs, per family
+constexpr u32 slot_mirror = 256;    // slots repeated behind a Maglev table: probing never wraps
 constexpr u32 workers = 64;
-constexpr u32 services = 65'535;         // ids 1..65535; 0 is none
-constexpr u32 backends = 65'535;         // (pool, backend) pairs; ids 1..65535; 0 is none
-constexpr u32 smallest_table = 2;        // Maglev table sizes
-constexpr u32 largest_table = 1'048'573; // the largest prime below 2^20
+constexpr u32 services = 65'535;          // ids 1..65535; 0 is none
+constexpr u32 backends = 65'535;          // (pool, backend) pairs; ids 1..65535; 0 is none
+constexpr u32 smallest_table = 2;         // Maglev table sizes
+constexpr u32 largest_table = 1'048'573;  // the largest prime below 2^20
 
 }  // namespace fairlead::core::limits

@@ -6,7 +6,8 @@
 // A packet costs one line of each: a Row (which service), a Bucket (which connection), a Slot (the
 // Maglev table, new flows only), a Backend (what to write in front of the packet).
 //
-// Records have no member functions: clang cannot describe those in BTF, which the kernel then refuses.
+// Records have no member functions: clang cannot describe those in BTF, which the kernel then
+// refuses.
 //
 // Ids are small integers that stay the same over reloads while the thing they name exists:
 //   service  1..65535  (VIP, protocol, port)
@@ -47,7 +48,7 @@ enum class RowKind : u8 {
 };
 
 namespace row_flag {
-constexpr u16 wide = 1;       // connections need the whole 5-tuple as key: prefix VIP, port 0 or any
+constexpr u16 wide = 1;  // connections need the whole 5-tuple as key: prefix VIP, port 0 or any
 constexpr u16 client_ip = 2;  // affinity: the source address alone chooses
 constexpr u16 ping_drop = 4;  // on vip rows: echo requests are not answered
 constexpr u16 branched = 8;   // has routes or a split
@@ -145,7 +146,7 @@ struct alignas(64) Backend {
   u8 outer[40];     // IPv4 uses the first 20 bytes
   u16 mss;          // largest MSS of IPv4 inside, IPv6 has 20 less; 0: not clamped
   Method method;
-  u8 flags;         // backend_flag; one byte, so that a flip is one store
+  u8 flags;  // backend_flag; one byte, so that a flip is one store
 };
 static_assert(sizeof(Backend) == 64);
 
@@ -154,7 +155,7 @@ static_assert(sizeof(Backend) == 64);
 
 struct alignas(64) BackendCounters {
   u64 packets;
-  u64 bytes;  // IP bytes of the packets as they came
+  u64 bytes;        // IP bytes of the packets as they came
   u64 connections;  // remembered: reasons `new` and `repinned`
   u64 spare[5];
 };

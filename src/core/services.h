@@ -14,8 +14,8 @@ FAIRLEAD_INLINE constexpr u64 row_key(const RowId& id) {
 
 FAIRLEAD_INLINE constexpr u8 host_length(Family family) { return family == Family::v6 ? 128 : 32; }
 
-FAIRLEAD_INLINE constexpr RowId row_id(RowKind kind, Family family, u8 prefix_length, u8 protocol = 0,
-                       be16 port = 0) {
+FAIRLEAD_INLINE constexpr RowId row_id(RowKind kind, Family family, u8 prefix_length,
+                                       u8 protocol = 0, be16 port = 0) {
   return {port, protocol, kind, prefix_length, family, 0};
 }
 
@@ -78,7 +78,7 @@ FAIRLEAD_INLINE u32 find_vip(const Tables& tables, Family family, const Address&
 // The service of a VIP for a protocol and port: the exact port, any port, any protocol; or no_row.
 template <class Tables>
 FAIRLEAD_INLINE u32 find_service(const Tables& tables, const Row& vip, u8 protocol, be16 port,
-                        bool has_ports) {
+                                 bool has_ports) {
   RowId id = row_id(RowKind::service, vip.id.family, vip.id.prefix_length, protocol, port);
   if (has_ports) {
     u32 row = find_row(tables, vip.address, id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The few types of the core, which is freestanding: it is compiled for BPF as well as for the host,
-// so it includes no library. Integers in memory that came from a wire are named be16/be32: they hold
-// network byte order and are only compared, copied or turned with to_host().
+// so it includes no library. Integers in memory that came from a wire are named be16/be32: they
+// hold network byte order and are only compared, copied or turned with to_host().
 #pragma once
 
 // What the machine guarantees about the address of a protocol header. Hosts read any address, so
@@ -13,7 +13,7 @@
 #define FAIRLEAD_WIRE [[gnu::packed, gnu::aligned(FAIRLEAD_WIRE_ALIGNMENT)]]
 // For headers whose size is no multiple of 4, which alignment would round up.
 #define FAIRLEAD_WIRE_HALF \
-  [[gnu::packed, gnu::aligned(FAIRLEAD_WIRE_ALIGNMENT > 2 ? 2 : FAIRLEAD_WIRE_ALIGNMENT)]]
+  [[ gnu::packed, gnu::aligned(FAIRLEAD_WIRE_ALIGNMENT > 2 ? 2 : FAIRLEAD_WIRE_ALIGNMENT) ]]
 
 #define FAIRLEAD_INLINE [[gnu::always_inline]] inline
 

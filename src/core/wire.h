@@ -107,7 +107,7 @@ constexpr u8 extension_fragment = 44;
 constexpr u8 extension_authentication = 51;
 constexpr u8 extension_destination = 60;
 
-constexpr u16 fragment_more = 0x2000;         // IPv4, host byte order
+constexpr u16 fragment_more = 0x2000;  // IPv4, host byte order
 constexpr u16 fragment_dont = 0x4000;
 constexpr u16 fragment_offset_mask = 0x1fff;
 

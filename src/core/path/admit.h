@@ -3,8 +3,8 @@
 // IP header with its options or extension headers, and the ports; judges whether they can be right.
 // CONTRACT section 1, steps 1 and 3; RFC 791, RFC 8200, RFC 9293.
 //
-// Only reads, and asks no table: whether a malformed packet is dropped or is somebody else's depends
-// on its destination, which classify.h looks up.
+// Only reads, and asks no table: whether a malformed packet is dropped or is somebody else's
+// depends on its destination, which classify.h looks up.
 #pragma once
 
 #include "core/path/concepts.h"
@@ -47,8 +47,10 @@ FAIRLEAD_INLINE u64 walk_extensions(const F& frame, u32 next, u32 at, u32 end, b
       size = 8;
       const u16 field = to_host(extension->fragment);
       id = extension->id;
-      if (field & 0xfff8) fragment = Chain::later;
-      else if (field & 1) fragment = Chain::first;
+      if (field & 0xfff8)
+        fragment = Chain::later;
+      else if (field & 1)
+        fragment = Chain::first;
     }
     next = extension->next_header;
     at += size;
@@ -169,8 +171,10 @@ FAIRLEAD_INLINE Shape admit(const F& frame, Packet& packet) {
   packet.l3 = at;
   bool later = false;
   Shape shape = Shape::not_ip;
-  if (type == wire::type_ipv4) shape = read_ipv4(frame, packet, later);
-  else if (type == wire::type_ipv6) shape = read_ipv6(frame, packet, later);
+  if (type == wire::type_ipv4)
+    shape = read_ipv4(frame, packet, later);
+  else if (type == wire::type_ipv6)
+    shape = read_ipv6(frame, packet, later);
   if (shape != Shape::flow) return shape;
   if (later) return Shape::later_fragment;
   return read_transport(frame, packet, packet.l3 + packet.ip_length - packet.l4);

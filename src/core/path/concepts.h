@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What an engine supplies to the path: a Frame, which is bytes with room in front, and Tables, which
-// are the records with the engine's clock. Everything else is the core's.
+// What an engine supplies to the path: a Frame, which is bytes with room in front, and Tables,
+// which are the records with the engine's clock. Everything else is the core's.
 //
-// Cold parts of the path are functions of their own, called NAME_apart: the BPF verifier then checks
-// them once instead of on every way that leads to them. BPF wants such a function with a plain name
-// in .text, which no template can have, so an engine may overload NAME_apart for its own types; what
-// the core has under that name serves everyone else. Into them go a Frame as its handle and other
-// things as pointers, never null (the verifier wants to see them tested all the same).
+// Cold parts of the path are functions of their own, called NAME_apart: the BPF verifier then
+// checks them once instead of on every way that leads to them. BPF wants such a function with a
+// plain name in .text, which no template can have, so an engine may overload NAME_apart for its own
+// types; what the core has under that name serves everyone else. Into them go a Frame as its handle
+// and other things as pointers, never null (the verifier wants to see them tested all the same).
 #pragma once
 
 #include "core/records.h"

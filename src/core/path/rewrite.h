@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fourth stage: puts the tunnel in front of the packet. CONTRACT section 4; RFC 2784 (GRE), RFC 2983
-// and RFC 6040 (the outer TOS is the inner one), RFC 1071 (checksum), RFC 6438 (flow label).
+// Fourth stage: puts the tunnel in front of the packet. CONTRACT section 4; RFC 2784 (GRE), RFC
+// 2983 and RFC 6040 (the outer TOS is the inner one), RFC 1071 (checksum), RFC 6438 (flow label).
 //
 // The backend's line holds nearly all of it, ready: what is filled in here are length, TOS, flow
 // label and the fold of the checksum. VLAN tags move to the front; padding stays behind the packet.
