@@ -27,7 +27,8 @@ async def main(count, first_port, urls):
             except (OSError, asyncio.TimeoutError) as error:
                 failed[kind_of(error)] += 1
 
-    await asyncio.gather(*(one(url, first_port + i * len(urls) + j) for i in range(count) for j, url in enumerate(urls)))
+    ports = iter(range(first_port, first_port + count * len(urls)))
+    await asyncio.gather(*(one(url, next(ports)) for _ in range(count) for url in urls))
     print(json.dumps({"answered": answered, "failed": failed}))
 
 

@@ -151,7 +151,7 @@ class Node:
         self.fleet.route_to([node for node in self.fleet.nodes if node.process.running])
 
     def metrics(self):
-        """What the node counts itself: {'fairlead_packets_total{verdict="forward",...}': 12.0}, or {} if it does not say."""
+        """What the node counts itself, {'fairlead_packets_total{verdict="forward",...}': 12.0}; {} if it is silent."""
         answer = self.host.run("curl", "-sf", "-m", "1", "http://127.0.0.1:9100/metrics", check=False)
         lines = [line.rsplit(" ", 1) for line in answer.stdout.splitlines() if line and not line.startswith("#")]
         return {name: float(value) for name, value in lines} if answer.returncode == 0 else {}

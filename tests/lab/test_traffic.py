@@ -106,8 +106,8 @@ def test_a_service_on_the_nodes_own_address_is_reached_like_on_any_host(fleet):
     server = echo_server(node.host, *own)
     try:
         for address in own:
-            wait_until(lambda: node.host.run(sys.executable, "-c", TCP_CLIENT, address, 22, 1000, check=False).returncode == 0,
-                       "the service answers on its own host")
+            local = (sys.executable, "-c", TCP_CLIENT, address, 22, 1000)
+            wait_until(lambda: node.host.run(*local, check=False).returncode == 0, "the service answers on its host")
             done = fleet.client.run(sys.executable, "-c", TCP_CLIENT, address, 22, SIZE, timeout=60)
             assert done.stdout.strip() == DIGEST
     finally:
