@@ -2,8 +2,8 @@
 // What a running engine is to the rest of Fairlead: something that takes snapshots and forwards
 // packets until it is destroyed. Two exist: engine/xdp (in the driver) and engine/user (AF_XDP).
 //
-// Threads: publish(), set_flags() and counters() are called by the controller's thread; packets flow
-// on threads (or in the kernel) that nothing here waits for.
+// Threads: publish(), set_flags() and counters() are called by the controller's thread; packets
+// flow on threads (or in the kernel) that nothing here waits for.
 #pragma once
 
 #include <chrono>
@@ -20,35 +20,45 @@
 
 namespace fairlead::engine {
 
-enum class Mode { automatic, native, generic };  // where the XDP program runs; automatic: native first
+enum class Mode {
+  automatic,
+  native,
+  generic
+};  // where the XDP program runs; automatic: native first
 
 struct Options {
   std::string interface;
   Mode mode = Mode::automatic;
-  uint32_t workers = 0;            // 0: one per receive queue of the interface
-  std::vector<uint32_t> cpus;      // in worker order; empty: the kernel chooses
+  uint32_t workers = 0;        // 0: one per receive queue of the interface
+  std::vector<uint32_t> cpus;  // in worker order; empty: the kernel chooses
   uint32_t batch = 64;
-  tables::Capacity capacity;       // workers is filled in by the engine
+  tables::Capacity capacity;  // workers is filled in by the engine
 };
 
 // How the engine runs, for the log, `status` and a metric.
 struct Status {
-  std::string engine;              // "xdp" or "user"
+  std::string engine;  // "xdp" or "user"
   std::string interface;
-  Mode mode = Mode::automatic;     // native or generic, what was obtained
-  bool zero_copy = false;          // user engine only
+  Mode mode = Mode::automatic;  // native or generic, what was obtained
+  bool zero_copy = false;       // user engine only
   uint32_t workers = 0;
-  std::string note;                // why not the better mode, in a sentence; empty if it is the best
+  std::string note;  // why not the better mode, in a sentence; empty if it is the best
 };
 
 // Sums over workers since the engine started (xdp: since its maps were made).
 struct Counters {
   core::WorkerCounters total{};
   std::vector<uint64_t> worker_packets;  // by worker
-  struct Backend { std::string pool, name; core::BackendCounters count{}; };
-  std::vector<Backend> backends;         // of the published snapshot
-  struct Service { std::string vip, name; core::ServiceCounters count{}; };
-  std::vector<Service> services;         // of the published snapshot
+  struct Backend {
+    std::string pool, name;
+    core::BackendCounters count{};
+  };
+  std::vector<Backend> backends;  // of the published snapshot
+  struct Service {
+    std::string vip, name;
+    core::ServiceCounters count{};
+  };
+  std::vector<Service> services;  // of the published snapshot
 };
 
 class Engine {

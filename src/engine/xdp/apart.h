@@ -8,9 +8,11 @@
 
 extern "C" {
 
-[[gnu::noinline]] fairlead::core::u64 walk_extensions_apart(
-    xdp_md* context, fairlead::core::u32 next, fairlead::core::u32 at, fairlead::core::u32 end,
-    fairlead::core::be32* id) {
+[[gnu::noinline]] fairlead::core::u64 walk_extensions_apart(xdp_md* context,
+                                                            fairlead::core::u32 next,
+                                                            fairlead::core::u32 at,
+                                                            fairlead::core::u32 end,
+                                                            fairlead::core::be32* id) {
   using namespace fairlead;
   if (!context || !id) return core::admit_detail::Chain::broken;
   return core::admit_detail::walk_extensions(xdp::XdpFrame(context), next, at, end, *id);

@@ -59,12 +59,15 @@ Result<void> size_arrays(engine::BpfObject& object, const tables::Capacity& c) {
 
 Result<void> set_constants(engine::BpfObject& object, const tables::Capacity& c, uint32_t shift,
                            bool replaying) {
-  const std::pair<const char*, uint32_t> numbers[] = {
-      {"rows_mask", c.rows - 1},         {"tables_mask", c.tables - 1},
-      {"slots_mask", c.slots - 1},       {"backends_mask", c.backends - 1},
-      {"services_mask", c.services - 1}, {"narrow_mask", c.narrow_lines - 1},
-      {"wide_mask", c.wide_lines - 1},   {"workers_mask", c.workers - 1},
-      {"tick_shift", shift}};
+  const std::pair<const char*, uint32_t> numbers[] = {{"rows_mask", c.rows - 1},
+                                                      {"tables_mask", c.tables - 1},
+                                                      {"slots_mask", c.slots - 1},
+                                                      {"backends_mask", c.backends - 1},
+                                                      {"services_mask", c.services - 1},
+                                                      {"narrow_mask", c.narrow_lines - 1},
+                                                      {"wide_mask", c.wide_lines - 1},
+                                                      {"workers_mask", c.workers - 1},
+                                                      {"tick_shift", shift}};
   for (const auto& [name, value] : numbers) {
     if (auto set = object.set_constant(name, value); !set) return set;
   }
@@ -80,16 +83,14 @@ Result<void> point(engine::BpfObject& object, const char* section, Record*& poin
 }
 
 Result<void> point_to_arrays(engine::BpfObject& object, tables::Memory& memory) {
-  for (const auto& pointed : {point(object, ".bss.settings", memory.settings),
-                              point(object, ".bss.rows", memory.rows),
-                              point(object, ".bss.tables", memory.tables),
-                              point(object, ".bss.slots", memory.slots),
-                              point(object, ".bss.backends", memory.backends),
-                              point(object, ".bss.narrow", memory.narrow),
-                              point(object, ".bss.wide", memory.wide),
-                              point(object, ".bss.workers", memory.workers),
-                              point(object, ".bss.backend_n", memory.backend_counters),
-                              point(object, ".bss.service_n", memory.service_counters)}) {
+  for (const auto& pointed :
+       {point(object, ".bss.settings", memory.settings), point(object, ".bss.rows", memory.rows),
+        point(object, ".bss.tables", memory.tables), point(object, ".bss.slots", memory.slots),
+        point(object, ".bss.backends", memory.backends),
+        point(object, ".bss.narrow", memory.narrow), point(object, ".bss.wide", memory.wide),
+        point(object, ".bss.workers", memory.workers),
+        point(object, ".bss.backend_n", memory.backend_counters),
+        point(object, ".bss.service_n", memory.service_counters)}) {
     if (!pointed) return pointed;
   }
   return {};

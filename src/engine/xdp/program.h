@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The BPF program of the in-kernel engine, loaded, with its arrays mapped into this process. Nothing
-// is attached: the engine does that, and replay runs the program on frames of its own.
+// The BPF program of the in-kernel engine, loaded, with its arrays mapped into this process.
+// Nothing is attached: the engine does that, and replay runs the program on frames of its own.
 #pragma once
 
 #include "base/result.h"

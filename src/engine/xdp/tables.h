@@ -14,9 +14,7 @@ struct XdpTables {
   Tick now() const { return tick; }
   const Settings& settings() const { return xdp::settings; }
   const PrefixLengths& prefixes() const { return xdp::settings.prefixes[generation & 1]; }
-  const Row& row(u32 i) const {
-    return rows[(i & rows_mask) + (generation & 1) * (rows_mask + 1)];
-  }
+  const Row& row(u32 i) const { return rows[(i & rows_mask) + (generation & 1) * (rows_mask + 1)]; }
   TableRef table(u32 i) const { return tables[i & tables_mask]; }
   Slot slot(u32 i) const { return slots[i & slots_mask]; }
   const Backend& backend(u32 i) const { return backends[i & backends_mask]; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The in-kernel engine: packets are forwarded by a BPF program in the NIC's driver, this process only
-// fills its tables and reads its counters.
+// The in-kernel engine: packets are forwarded by a BPF program in the NIC's driver, this process
+// only fills its tables and reads its counters.
 #pragma once
 
 #include <memory>
