@@ -19,7 +19,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
                       -Wno-stringop-overread -Wno-array-bounds -Wno-dangling-pointer)
 else()
   # libstdc++ 12's own std::stable_sort uses what it deprecates, and clang reports it at the caller.
-  add_compile_options(-Wno-unused-command-line-argument -Wno-deprecated-declarations)
+  # LIBBPF_OPTS expands to a statement expression around a compound literal.
+  add_compile_options(-Wno-unused-command-line-argument -Wno-deprecated-declarations
+                      -Wno-gnu-statement-expression-from-macro-expansion -Wno-c99-extensions)
 endif()
 
 if(CMAKE_BUILD_TYPE STREQUAL "Debug" OR FAIRLEAD_SANITIZE)
