@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstring>
+#include <expected>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "control/config/limits.h"
 #include "control/config/node.h"
@@ -23,33 +24,39 @@ NodeConfig undemanding(NodeConfig node) {
   return node;
 }
 
-}  // namespace
-
-Result<std::string> read_file(const std::string& path) {
+// The text of the file, or what is wrong with it.
+std::expected<std::string, std::string> read(const std::string& path) {
   std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) {
-    return failure(fmt::format("{}: does not exist", path));
-  }
-  if (status.type() == std::filesystem::file_type::directory) {
-    return failure(fmt::format("{}: is a directory, expected a file", path));
+  const auto type = std::filesystem::status(path, error).type();
+  if (type == std::filesystem::file_type::not_found) return std::unexpected("does not exist");
+  if (type == std::filesystem::file_type::directory) {
+    return std::unexpected("is a directory, expected a file");
   }
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
   std::string text;
-  char buffer[64 * 1024];
+  std::vector<char> buffer(64 * 1024);
   while (stream && text.size() <= limits::file_bytes) {
-    stream.read(buffer, sizeof buffer);
-    text.append(buffer, static_cast<size_t>(stream.gcount()));
+    stream.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    text.append(buffer.data(), static_cast<size_t>(stream.gcount()));
   }
   if (text.size() > limits::file_bytes) {
-    return failure(fmt::format("{}: is larger than {} MiB, expected a configuration file", path,
-                               limits::file_bytes >> 20));
+    return std::unexpected(fmt::format("is larger than {} MiB, expected a configuration file",
+                                       limits::file_bytes >> 20));
   }
   if (!stream.eof()) {
-    return failure(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+    return std::unexpected(
+        fmt::format("cannot be read: {}", std::generic_category().message(errno)));
   }
   return text;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  auto text = read(path);
+  if (!text) return failure(fmt::format("{}: {}", path, text.error()));
+  return std::move(*text);
 }
 
 Parsed<Configuration> load(const std::string& node_file,
@@ -61,11 +68,11 @@ Parsed<Configuration> load(const std::string& node_file,
   };
 
   Reader node(node_file);
-  const Result<std::string> node_text = read_file(node_file);
+  const auto node_text = read(node_file);
   if (node_text) {
     result.node = read_node(*node_text, node);
   } else {
-    problems.push_back({"", 0, 0, "", node_text.error().message});
+    problems.push_back({node_file, 0, 0, "", node_text.error()});
   }
   const bool sound = node_text && node.clean();
   const bool knows_services = sound || !node.broken({"control_plane", "services"});
@@ -74,13 +81,13 @@ Parsed<Configuration> load(const std::string& node_file,
   if (services_file || (node_text && knows_services)) {
     const std::string path = services_file.value_or(result.node.control_plane.services);
     Reader services(path);
-    const Result<std::string> text = read_file(path);
+    const auto text = read(path);
     if (text) {
       result.services =
           read_services(*text, sound ? result.node : undemanding(result.node), services);
       collect(services);
     } else {
-      problems.push_back({"", 0, 0, "", text.error().message});
+      problems.push_back({path, 0, 0, "", text.error()});
     }
   }
   if (!problems.empty()) return std::unexpected(std::move(problems));

@@ -94,7 +94,8 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   Position quoted_token() {
     const size_t start = next_token();
     end_ = start + 1;
-    while (end_ < text_.size() && text_[end_] != '"') end_ += text_[end_] == '\\' ? size_t{2} : size_t{1};
+    while (end_ < text_.size() && text_[end_] != '"')
+      end_ += text_[end_] == '\\' ? size_t{2} : size_t{1};
     end_++;
     return locator_.at(start);
   }

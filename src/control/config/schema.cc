@@ -26,8 +26,8 @@ void missing_key(Reader& reader, const Value& value, const KeyBase& key) {
 void list_key(const KeyBase& key, const std::string& prefix, std::vector<KeyLine>& lines) {
   const std::string path =
       prefix.empty() ? std::string(key.name) : fmt::format("{}.{}", prefix, key.name);
-  lines.push_back(
-      {path, key.expected(), key.need == required, key.default_value(), std::string(key.meaning)});
+  lines.push_back({path, key.expected(), key.need == required,
+                   key.need == required ? "" : key.default_value(), std::string(key.meaning)});
   if (key.list) key.list(path, lines);
 }
 

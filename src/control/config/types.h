@@ -50,7 +50,7 @@ struct Number {
     out = static_cast<T>(number);
     return true;
   }
-  static std::string show(uint64_t value) { return fmt::format("{}", value); }
+  static std::string show(uint64_t value) { return value < least ? "" : fmt::format("{}", value); }
 };
 
 template <uint32_t least, uint32_t most>
@@ -98,7 +98,9 @@ struct Duration {
 struct AText {
   static bool read(Reader& reader, const Value& value, std::string& out);
   static std::string expected() { return "a string"; }
-  static std::string show(const std::string& value) { return in_quotes(value); }
+  static std::string show(const std::string& value) {
+    return value.empty() ? "" : in_quotes(value);
+  }
 };
 
 // What names a thing in metrics, URLs and logs.
@@ -111,7 +113,7 @@ struct Name : AText {
 };
 
 struct FilePath : AText {
-  static std::string expected() { return "the path of a file"; }
+  static std::string expected() { return "a path"; }
   static bool read(Reader& reader, const Value& value, std::string& out);
 };
 

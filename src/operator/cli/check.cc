@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "operator/cli/check.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "control/config/parse.h"
+
+namespace fairlead::cli {
+namespace {
+
+struct Options {
+  std::string node_file;
+  std::optional<std::string> services_file;
+  bool keys = false;
+};
+
+std::string counted(size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+void check_files(const Options& options) {
+  const auto loaded = config::load(options.node_file, options.services_file);
+  if (!loaded) {
+    for (const config::Problem& problem : loaded.error()) {
+      fmt::print(stderr, "{}\n", problem.format());
+    }
+    throw CLI::RuntimeError(1);
+  }
+  size_t backends = 0;
+  for (const config::Pool& pool : loaded->services.pools) backends += pool.backends.size();
+  fmt::print("{} with {} is valid: {}, {}, {}\n", options.node_file,
+             options.services_file.value_or(loaded->node.control_plane.services),
+             counted(loaded->services.vips.size(), "VIP"),
+             counted(loaded->services.pools.size(), "pool"), counted(backends, "backend"));
+}
+
+void print_keys(std::string_view file, const std::vector<config::KeyLine>& keys) {
+  fmt::print("{}\n", file);
+  for (const config::KeyLine& key : keys) {
+    const std::string fallback = key.required                ? "required"
+                                 : key.default_value.empty() ? "optional"
+                                                             : "default " + key.default_value;
+    fmt::print("  {}  ({})\n      {}; {}\n", key.path, fallback, key.meaning, key.type);
+  }
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("check", "Check node.toml and services.json");
+  const auto options = std::make_shared<Options>();
+  command->add_option("-c,--config", options->node_file, "node.toml")->type_name("FILE");
+  command
+      ->add_option("--services", options->services_file,
+                   "services.json, instead of the one that node.toml names")
+      ->type_name("FILE");
+  command->add_flag("--keys", options->keys, "List every key of both files instead");
+  command->callback([options] {
+    if (options->keys) {
+      print_keys("node.toml", config::node_keys());
+      print_keys("services.json", config::services_keys());
+    } else if (options->node_file.empty()) {
+      throw CLI::RequiredError("--config");
+    } else {
+      check_files(*options);
+    }
+  });
+}
+
+}  // namespace fairlead::cli
