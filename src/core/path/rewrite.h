@@ -70,6 +70,7 @@ template <class Head, Frame F>
 FAIRLEAD_INLINE bool encapsulate(F& frame, const Backend& backend, const Packet& packet,
                                  be16 type) {
   constexpr u32 overhead = sizeof(Head);
+  constexpr u32 type_bytes = sizeof(EtherType);
   if (!frame.grow(overhead)) return false;
   if (packet.l3 > sizeof(wire::Ethernet)) {
     // Both tags' room is copied even for one tag: the bytes behind it are written below.
@@ -79,7 +80,7 @@ FAIRLEAD_INLINE bool encapsulate(F& frame, const Backend& backend, const Packet&
     *to = *from;
   }
   Macs* macs = frame.template at<Macs>(0);
-  EtherType* ethertype = frame.template at<EtherType>(packet.l3 - sizeof(EtherType));
+  EtherType* ethertype = frame.template at<EtherType>(packet.l3 - type_bytes);
   Head* head = frame.template at<Head>(packet.l3);
   if (!macs || !ethertype || !head) return false;
   __builtin_memcpy(macs, backend.macs, sizeof *macs);
