@@ -6,20 +6,6 @@
 #include "core/path/path.h"
 #include "engine/xdp/tables.h"
 
-extern "C" {
-
-[[gnu::noinline]] fairlead::core::u64 walk_extensions_apart(xdp_md* context,
-                                                            fairlead::core::u32 next,
-                                                            fairlead::core::u32 at,
-                                                            fairlead::core::u32 end,
-                                                            fairlead::core::be32* id) {
-  using namespace fairlead;
-  if (!context || !id) return core::admit_detail::Chain::broken;
-  return core::admit_detail::walk_extensions(xdp::XdpFrame(context), next, at, end, *id);
-}
-
-}  // extern "C"
-
 namespace fairlead::xdp {
 
 // Tables go into these functions as one word: the kernel knows no struct with member functions.

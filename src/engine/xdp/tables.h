@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-// The core's Tables and Frame inside the kernel.
+// The core's Tables inside the kernel.
 #pragma once
 
+#include "engine/bpf/xdp_frame.h"
 #include "engine/xdp/maps.h"
 
 namespace fairlead::xdp {
+
+using bpf::XdpFrame;
 
 struct XdpTables {
   Tick tick;
@@ -37,42 +40,5 @@ struct XdpTables {
   }
 };
 static_assert(core::Tables<XdpTables>);
-
-struct XdpFrame {
-  using Handle = xdp_md*;
-
-  explicit XdpFrame(xdp_md* context) : context_(context) { find(); }
-  Handle handle() const { return context_; }
-  u32 length() const { return static_cast<u32>(end_ - data_); }
-
-  template <class Header>
-  Header* at(u32 offset) const {
-    if (!__builtin_constant_p(offset)) {
-      BPF_BARRIER(offset);  // else clang drops a mask that the verifier needs to see
-      offset &= 0x7fff;
-    }
-    u8* header = data_ + offset;
-    BPF_BARRIER(header);  // else clang checks one register and reads through another
-    if (header + sizeof(Header) > end_) return nullptr;
-    return reinterpret_cast<Header*>(header);
-  }
-
-  bool grow(u32 bytes) {
-    if (bpf::xdp_adjust_head(context_, -static_cast<int>(bytes)) != 0) return false;
-    find();
-    return true;
-  }
-
- private:
-  void find() {
-    data_ = reinterpret_cast<u8*>(static_cast<u64>(context_->data));
-    end_ = reinterpret_cast<u8*>(static_cast<u64>(context_->data_end));
-  }
-
-  xdp_md* context_;
-  u8* data_;
-  u8* end_;
-};
-static_assert(core::Frame<XdpFrame>);
 
 }  // namespace fairlead::xdp
