@@ -35,7 +35,7 @@ constexpr const char* name_of(State state) {
 
 enum class Method : u8 { gre = 0, ipip, gue, l2, nat };
 
-// ---- Which service -----------------------------------------------------------------------------
+// Which service.
 // Rows stand in an open-addressing table, found by (address, prefix length, kind, protocol, port)
 // within limits::service_probes rows of row_home(). Two generations lie one behind the other;
 // Settings::generation says which one counts.
@@ -81,7 +81,7 @@ struct alignas(32) Row {
 };
 static_assert(sizeof(Row) == 32);
 
-// ---- Which connection --------------------------------------------------------------------------
+// Which connection.
 // A line holds 4 narrow entries (IPv4, one VIP address, one port: the service id stands for all of
 // the destination) or 2 wide ones. An entry lives in its home line or in one other line that the
 // tag gives; the other is used only while the last way of home is taken, and ways are never emptied
@@ -125,7 +125,7 @@ struct alignas(64) WideBucket {
 };
 static_assert(sizeof(WideBucket) == 64);
 
-// ---- Which backend -----------------------------------------------------------------------------
+// Which backend.
 
 using Slot = u16;  // a backend id; 0 where a pool has nobody
 
@@ -150,7 +150,7 @@ struct alignas(64) Backend {
 };
 static_assert(sizeof(Backend) == 64);
 
-// ---- Counters ----------------------------------------------------------------------------------
+// Counters.
 // Every worker has its own; nobody else writes them. Sums are made by readers.
 
 struct alignas(64) BackendCounters {
@@ -177,11 +177,12 @@ struct alignas(64) WorkerCounters {
   u64 evicted_full;       // no room: the flow is not remembered
   u64 displaced;          // entries moved to their other line to make room
   u64 mss_clamped;
-  u64 spare[2];
+  u64 searches_failed;     // for room, in a row: what paces them (connections.h), no count to show
+  u64 inserts_unsearched;  // since the last search
 };
 static_assert(sizeof(WorkerCounters) == 320);
 
-// ---- Settings ----------------------------------------------------------------------------------
+// Settings.
 
 // Prefix lengths that VIPs of a family have, longest first, each + 1; 0 ends the list. Single
 // addresses are not among them.
