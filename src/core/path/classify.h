@@ -2,6 +2,7 @@
 // Second stage: is the packet ours, and which service takes it? CONTRACT section 1, steps 2 to 5.
 #pragma once
 
+#include "core/path/concepts.h"
 #include "core/path/packet.h"
 #include "core/services.h"
 

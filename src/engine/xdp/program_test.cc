@@ -9,11 +9,13 @@
 
 #include <fstream>
 
-#include "engine/xdp/samples.h"
+#include "engine/samples.h"
 #include "tables/publisher.h"
 
 namespace fairlead::xdp {
 namespace {
+
+namespace samples = engine::samples;
 
 using core::Reason;
 using core::State;

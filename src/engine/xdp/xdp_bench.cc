@@ -12,12 +12,14 @@
 #include <memory>
 
 #include "engine/xdp/program.h"
-#include "engine/xdp/samples.h"
+#include "engine/samples.h"
 #include "fairlead_restore.bpf.h"
 #include "tables/publisher.h"
 
 namespace fairlead::xdp {
 namespace {
+
+namespace samples = engine::samples;
 
 constexpr uint32_t packets = 50'000;  // of one test run
 

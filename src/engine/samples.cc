@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/xdp/samples.h"
+#include "engine/samples.h"
 
 #include <arpa/inet.h>
 
@@ -9,7 +9,7 @@
 #include "core/path/rewrite.h"
 #include "tables/maglev.h"
 
-namespace fairlead::xdp::samples {
+namespace fairlead::engine::samples {
 namespace {
 
 using namespace core;
@@ -129,4 +129,4 @@ Sample tcp_v6(Flags flags) {
   return {writer.address(source).address(v6("fc00:1::1")).tcp(flags).padded(80), 34, 54};
 }
 
-}  // namespace fairlead::xdp::samples
+}  // namespace fairlead::engine::samples

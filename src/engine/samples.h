@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A small world for tests and the benchmark of the program: one VIP per family with TCP and UDP
+// A small world for tests and benchmarks of the engines: one VIP per family with TCP and UDP
 // services over ten GRE backends, and packets for it.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "tables/snapshot.h"
 
-namespace fairlead::xdp::samples {
+namespace fairlead::engine::samples {
 
 constexpr uint32_t source_v4 = 0xc0a80101;  // 192.168.1.1 and up; IPv6: the last word
 
@@ -29,4 +29,4 @@ Sample tcp_v6(Flags flags);
 Sample udp_v4();
 Sample not_a_vip();
 
-}  // namespace fairlead::xdp::samples
+}  // namespace fairlead::engine::samples

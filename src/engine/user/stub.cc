@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Stub: see stub.h.
+#include "engine/user/stub.h"
+
+#include <bpf/bpf.h>
+#include <fmt/format.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "fairlead_stub.bpf.h"
+
+namespace fairlead::user {
+namespace {
+
+// Returns when every CPU has left what it was doing in the kernel (RCU). Kernels with nohz_full
+// CPUs do not offer that; no packet is looked up for as long as the pause then.
+void wait_for_kernel() {
+  constexpr timespec pause{.tv_sec = 0, .tv_nsec = 100'000'000};
+  if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) {
+    ::nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace
+
+Result<Stub> Stub::attach(const engine::Interface& interface, engine::Mode mode, uint32_t rows) {
+  auto object = engine::BpfObject::open("fairlead_stub", bpf::fairlead_stub());
+  if (!object) return std::unexpected(object.error());
+  for (const Result<void>& step : {object->resize(".bss.rows", 2ull * rows * sizeof(core::Row)),
+                                   object->set_constant("rows_mask", rows - 1), object->load()}) {
+    if (!step) return std::unexpected(step.error());
+  }
+  auto settings = object->array_of<core::Settings>(".bss.settings");
+  if (!settings) return std::unexpected(settings.error());
+  auto mapped_rows = object->array_of<core::Row>(".bss.rows");
+  if (!mapped_rows) return std::unexpected(mapped_rows.error());
+  auto sockets = object->map("sockets");
+  if (!sockets) return std::unexpected(sockets.error());
+  auto program = object->program("fairlead_stub");
+  if (!program) return std::unexpected(program.error());
+  auto link = engine::XdpLink::attach(*program, interface, mode);
+  if (!link) return std::unexpected(link.error());
+  Stub stub(std::move(*object), std::move(*link));
+  stub.settings_ = settings->data();
+  stub.rows_ = mapped_rows->data();
+  stub.sockets_ = *sockets;
+  return stub;
+}
+
+Result<void> Stub::connect(uint32_t queue, int socket) {
+  if (bpf_map_update_elem(sockets_, &queue, &socket, BPF_ANY) != 0) {
+    return failure(fmt::format("the socket of queue {} cannot be connected to the XDP program: {}",
+                               queue, std::strerror(errno)));
+  }
+  return {};
+}
+
+void Stub::publish(const tables::Memory& memory) {
+  const core::u32 from = memory.settings->generation & 1;
+  const core::u32 to = (settings_->generation & 1) ^ 1;
+  const size_t count = memory.capacity.rows;
+  std::copy_n(memory.rows + from * count, count, rows_ + to * count);
+  settings_->prefixes[to] = memory.settings->prefixes[from];
+  settings_->version = core::layout_version;
+  std::atomic_ref(settings_->generation).store(to, std::memory_order_release);
+  wait_for_kernel();
+}
+
+}  // namespace fairlead::user
