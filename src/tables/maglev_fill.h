@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "tables/maglev.h"
+
 namespace fairlead::tables {
 
 // What one backend is to get. Claims come in ascending order of identity; quotas are at least 1 and
@@ -18,6 +20,9 @@ struct Claim {
   uint32_t quota;
   uint16_t owner;  // what is written into its slots
 };
+
+// Without those that get nothing; empty if nobody has weight. maglev_claims.cc.
+std::vector<Claim> make_claims(std::span<const MaglevBackend> backends, uint32_t size);
 
 // The turns of the paper, maglev_paper.cc.
 std::vector<uint16_t> fill_paper(std::span<const Claim> claims, uint32_t size);
