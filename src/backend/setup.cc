@@ -185,7 +185,9 @@ Result<SetupDone> setup(const std::string& interface, const std::vector<VipKey>&
   auto done = setup_locked(interface, vips, steps);
   locked->reset();
   if (!done && first) {
-    remove({}, folders);  // the error to tell is the one that setup met
+    if (const auto undone = remove({}, folders); !undone) {
+      done.error().message += "; what was done so far stays: " + undone.error().message;
+    }
   }
   return done;
 }
