@@ -296,30 +296,27 @@ TYPED_TEST(Room, AFloodOnAFullTableCostsFewLinesAPacket) {
 // The table against a model that never forgets early: random comings, refreshes, closings and waits
 // at high load, with the backend of each connection changing when it is made anew.
 TYPED_TEST(Room, AModelAgreesOnEveryLookUp) {
-  struct Kept {
-    Meta meta;
-  };
   for (u64 seed = 1; seed <= 6; seed++) {
     std::mt19937_64 random(seed);
     TestTables world({.narrow_lines = 64, .wide_lines = 64});
     world.set().clock = seed % 2 ? 0xffff'f000 : 500;  // half of the runs pass the wrap
-    std::unordered_map<u64, Kept> model;
+    std::unordered_map<u64, Meta> model;
     u64 handshakes_lost = 0, found = 0;
     for (u32 n = 0; n < 60'000; n++) {
       if (random() % 16 == 0) world.set().clock += static_cast<Tick>(random() % 20);
       const Entry<TypeParam> entry{random() % (64 * ways_of<TypeParam> * 5 / 4) + 1};
       const auto kept = model.find(entry.number);
       const bool expected =
-          kept != model.end() && is_live(kept->second.meta, world.now(), world.settings());
+          kept != model.end() && is_live(kept->second, world.now(), world.settings());
       Meta* meta = entry.find(world);
       const bool live = meta && is_live(*meta, world.now(), world.settings());
       if (expected && !live) {
-        ASSERT_EQ(state_of(kept->second.meta), State::handshake)
+        ASSERT_EQ(state_of(kept->second), State::handshake)
             << "a live entry that was no handshake is gone";
         handshakes_lost++;
       } else if (live) {
         ASSERT_TRUE(expected) << "an entry lives that nobody put";
-        ASSERT_EQ(meta->word, kept->second.meta.word);
+        ASSERT_EQ(meta->word, kept->second.word);
         found++;
       }
       // As follow() does: refresh what lives, reuse what is there, else ask for room.
@@ -332,7 +329,7 @@ TYPED_TEST(Room, AModelAgreesOnEveryLookUp) {
         model.erase(entry.number);
         continue;
       }
-      model[entry.number] = {fresh};
+      model[entry.number] = fresh;
     }
     EXPECT_LE(handshakes_lost, world.counters().evicted_handshake);
     EXPECT_GT(found, 10'000u);

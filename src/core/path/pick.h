@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/hash.h"
+#include "core/path/concepts.h"
 #include "core/path/packet.h"
 
 namespace fairlead::core {
