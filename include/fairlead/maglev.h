@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -74,10 +75,7 @@ class Maglev {
 
   // A hash for keys that have none, the same everywhere and for ever. Not for keys that an enemy
   // chooses.
-  static std::uint64_t hash(const void* bytes, std::size_t count, std::uint64_t seed = 0);
-  static std::uint64_t hash(const std::string& key, std::uint64_t seed = 0) {
-    return hash(key.data(), key.size(), seed);
-  }
+  static std::uint64_t hash(std::string_view key, std::uint64_t seed = 0);
 
  private:
   static constexpr std::size_t none = ~std::size_t{0};

@@ -70,11 +70,10 @@ std::optional<std::size_t> Maglev::skip_from(std::size_t slot) const {
 }
 
 // FNV-1a takes in the bytes, the mixer spreads them; the seed stands before and behind.
-std::uint64_t Maglev::hash(const void* bytes, std::size_t count, std::uint64_t seed) {
-  const auto* byte = static_cast<const unsigned char*>(bytes);
+std::uint64_t Maglev::hash(std::string_view key, std::uint64_t seed) {
   std::uint64_t h = 0xcbf29ce484222325 ^ tables::mix(seed);
-  for (std::size_t i = 0; i < count; i++) h = (h ^ byte[i]) * 0x100000001b3;
-  return tables::mix(h ^ seed ^ count);
+  for (const char c : key) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return tables::mix(h ^ seed ^ key.size());
 }
 
 }  // namespace fairlead

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// publish() has two halves. The first decides everything that can fail (ids, rows, room for slots)
-// in memory of its own; the second writes and cannot fail.
+// publish() has two halves. The first decides everything that can fail, in memory of its own
+// (publisher_plan.cc); the second, here, writes and cannot fail.
 //
 // Order of the writes, and why a packet in the middle of them is well:
 //   1. lines of backends        whoever is named by a table or row is there before it is named
@@ -12,27 +12,18 @@
 // address dependency.
 #include "tables/publisher.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cstring>
-#include <optional>
-#include <span>
+#include <utility>
 
 #include "base/check.h"
 #include "core/limits.h"
-#include "tables/record_keys.h"
-#include "tables/row_table.h"
-#include "tables/slot_arena.h"
-#include "tables/stable_ids.h"
+#include "tables/publisher_state.h"
 
 namespace fairlead::tables {
 namespace {
-
-using core::RowKind;
 
 template <class T>
 void store(T& word, T value) {
@@ -66,254 +57,19 @@ void clear(Counters* all, uint32_t workers, uint32_t per_worker, uint32_t id) {
   }
 }
 
-// A pool's slots in the arena, and what they were made from.
-struct Part {
-  core::TableRef ref{};
-  std::shared_ptr<const std::vector<uint16_t>> owners;
-  std::vector<core::Slot> ids;  // by member
-
-  bool is_made_from(const Pool& pool, const std::vector<core::Slot>& wanted) const {
-    return owners == pool.table && ids == wanted;
-  }
-};
-
-bool has_table(const Pool& pool) { return pool.table != nullptr && !pool.table->empty(); }
-
-uint16_t flags_of(const Vip& vip, const Service& service) {
-  const bool single = vip.prefix_length == core::host_length(vip.family);
-  const bool wide = !single || service.port == 0 || service.protocol == 0;
-  return static_cast<uint16_t>((wide ? core::row_flag::wide : 0) |
-                               (service.client_ip ? core::row_flag::client_ip : 0));
-}
-
-// Longest first, each + 1, 0 behind the last; false if there are too many.
-bool list_lengths(std::span<const Vip> vips, core::PrefixLengths& out) {
-  for (const core::Family family : {core::Family::v4, core::Family::v6}) {
-    auto& list = family == core::Family::v4 ? out.v4 : out.v6;
-    std::vector<uint8_t> lengths;
-    for (const Vip& vip : vips) {
-      if (vip.family == family && vip.prefix_length != core::host_length(family)) {
-        lengths.push_back(static_cast<uint8_t>(vip.prefix_length + 1));
-      }
-    }
-    std::ranges::sort(lengths, std::ranges::greater{});
-    lengths.erase(std::ranges::unique(lengths).begin(), lengths.end());
-    if (lengths.size() > core::limits::prefix_lengths) return false;
-    std::ranges::copy(lengths, list);
-  }
-  return true;
-}
-
 }  // namespace
 
-struct Publisher::State {
-  // All that one publish() is going to write.
-  struct Plan {
-    std::vector<core::Slot> backends;  // ids of all members, pool after pool
-    std::vector<uint32_t> pools;       // where each pool begins in it; one more at the end
-    std::vector<uint32_t> vips, services, tables;  // ids, by position in the snapshot
-    std::vector<uint32_t> fresh_backends, fresh_services;
-    std::vector<Part> parts;   // by pool
-    std::vector<bool> writes;  // by pool: whether its part is new
-    std::optional<RowTable> rows;
-    core::PrefixLengths prefixes{};
-  };
-
-  State(const Memory& m, Options o)
-      : memory(m),
-        options(std::move(o)),
-        arena(m.capacity.slots),
-        backend_ids(m.capacity.backends),
-        service_ids(m.capacity.services),
-        vip_ids(m.capacity.services),
-        table_ids(m.capacity.tables),
-        backend_names(m.capacity.backends),
-        service_names(m.capacity.services, -1),
-        vip_names(m.capacity.services, -1) {}
-
-  Result<Plan> prepare(const Snapshot& next, uint64_t now_ms);
-  Result<void> give_ids(const Snapshot& next, uint64_t now_ms, Plan& plan);
-  Result<void> make_room(const Snapshot& next, Plan& plan);
-  Result<void> place_rows(const Snapshot& next, Plan& plan) const;
-  void abandon(const Plan& plan);
-
-  void write_backends(const Snapshot& next, const Plan& plan);
-  void write_tables(const Plan& plan);
-  void write_rows(const Snapshot& next, const Plan& plan);
-  void retire(const Plan& plan, uint64_t now_ms, uint64_t quarantine_ms);
-  void name(const Snapshot& next, const Plan& plan);
-
-  Memory memory;
-  Options options;
-  SlotArena arena;
-  StableIds<BackendKey, KeyHash> backend_ids;
-  StableIds<ServiceKey, KeyHash> service_ids;
-  StableIds<ServiceKey, KeyHash> vip_ids;
-  StableIds<std::string> table_ids;  // index of a pool's TableRef
-
-  std::shared_ptr<const Snapshot> snapshot;
-  std::unordered_map<std::string, Part> parts;  // by pool
-  std::vector<BackendName> backend_names;       // by id
-  std::vector<int32_t> service_names, vip_names;
-  std::vector<core::Slot> backends;  // Plan::backends and Plan::pools of `snapshot`
-  std::vector<uint32_t> pools;
-};
-
-namespace {
-
-template <class Assigned>
-Result<std::vector<uint32_t>> accept(Assigned&& assigned, std::string_view what, size_t wanted,
-                                     size_t held, uint32_t capacity) {
-  if (assigned.repeated)
-    return failure(fmt::format("{} {} is there twice", what, *assigned.repeated));
-  if (assigned.missing != 0) {
-    return failure(
-        fmt::format("capacity exceeded: {} {}s wanted, {} do not fit; the engine holds {}, of "
-                    "which {} are in use or "
-                    "were removed so lately that connections may still name them",
-                    wanted, what, assigned.missing, capacity - 1, held));
-  }
-  return std::move(assigned.ids);
-}
-
-}  // namespace
-
-Result<void> Publisher::State::give_ids(const Snapshot& next, uint64_t now_ms, Plan& plan) {
-  std::vector<BackendKey> backend_keys;
-  std::vector<std::string> pool_keys;
-  for (const Pool& pool : next.pools) {
-    plan.pools.push_back(static_cast<uint32_t>(backend_keys.size()));
-    pool_keys.push_back(pool.id);
-    for (const Member& member : pool.members) backend_keys.push_back({pool.id, member.identity});
-  }
-  plan.pools.push_back(static_cast<uint32_t>(backend_keys.size()));
-  std::vector<ServiceKey> vip_keys, service_keys;
-  for (const Vip& vip : next.vips) vip_keys.push_back(key_of(vip));
-  for (const Service& service : next.services) {
-    service_keys.push_back(key_of(next.vips[service.vip], service));
-  }
-
-  auto propose = [now_ms](auto& ids, const auto& keys, std::string_view what, uint32_t capacity,
-                          std::vector<uint32_t>& out,
-                          std::vector<uint32_t>* fresh = nullptr) -> Result<void> {
-    auto assigned = ids.propose(keys, now_ms);
-    if (fresh != nullptr) *fresh = assigned.fresh;
-    auto result = accept(std::move(assigned), what, keys.size(), ids.held(), capacity);
-    if (!result) return std::unexpected(result.error());
-    out = std::move(*result);
-    return {};
-  };
-  const Capacity& capacity = memory.capacity;
-  std::vector<uint32_t> backend_numbers;
-  Result<void> fine = propose(backend_ids, backend_keys, "backend", capacity.backends,
-                              backend_numbers, &plan.fresh_backends);
-  if (fine) fine = propose(table_ids, pool_keys, "pool", capacity.tables, plan.tables);
-  if (fine) fine = propose(vip_ids, vip_keys, "VIP", capacity.services, plan.vips);
-  if (fine) {
-    fine = propose(service_ids, service_keys, "service", capacity.services, plan.services,
-                   &plan.fresh_services);
-  }
-  for (const uint32_t id : backend_numbers) plan.backends.push_back(static_cast<core::Slot>(id));
-  return fine;
-}
-
-Result<void> Publisher::State::make_room(const Snapshot& next, Plan& plan) {
-  plan.parts.resize(next.pools.size());
-  plan.writes.resize(next.pools.size());
-  for (size_t p = 0; p < next.pools.size(); p++) {
-    const Pool& pool = next.pools[p];
-    std::vector<core::Slot> ids(plan.backends.begin() + plan.pools[p],
-                                plan.backends.begin() + plan.pools[p + 1]);
-    const auto old = parts.find(pool.id);
-    if (old != parts.end() && old->second.is_made_from(pool, ids)) {
-      plan.parts[p] = old->second;
-      continue;
-    }
-    Part& part = plan.parts[p];
-    part.owners = pool.table;
-    part.ids = std::move(ids);
-    plan.writes[p] = true;
-    if (!has_table(pool)) continue;
-    const uint32_t size = static_cast<uint32_t>(pool.table->size());
-    const uint32_t last = std::ranges::max(*pool.table);
-    check(last < pool.members.size(), "pool {}: a slot belongs to member {} of {}", pool.id, last,
-          pool.members.size());
-    const auto begin = arena.take(size + core::limits::slot_mirror);
-    if (!begin) {
-      return failure(
-          fmt::format("capacity exceeded: no room for the {} slots of pool {}; {} of {} are in "
-                      "use, and a table "
-                      "needs room twice while it is exchanged: choose a smaller table_size",
-                      size, pool.id, arena.used(), arena.capacity()));
-    }
-    part.ref = {*begin, size};
-  }
-  return {};
-}
-
-Result<void> Publisher::State::place_rows(const Snapshot& next, Plan& plan) const {
-  RowTable& rows = plan.rows.emplace(memory.capacity.rows);
-  bool fits = true;
-  for (size_t v = 0; v < next.vips.size(); v++) {
-    const Vip& vip = next.vips[v];
-    core::Row row{.address = vip.address,
-                  .id = core::row_id(RowKind::vip, vip.family, vip.prefix_length),
-                  .vip = static_cast<uint16_t>(plan.vips[v])};
-    row.id.flags = vip.answers_ping ? 0 : core::row_flag::ping_drop;
-    fits = fits && rows.insert(row);
-  }
-  for (size_t s = 0; s < next.services.size(); s++) {
-    const Service& service = next.services[s];
-    const Vip& vip = next.vips[service.vip];
-    core::Row row{.address = vip.address,
-                  .id = core::row_id(RowKind::service, vip.family, vip.prefix_length,
-                                     service.protocol, core::to_be16(service.port)),
-                  .service = static_cast<uint16_t>(plan.services[s]),
-                  .vip = static_cast<uint16_t>(plan.vips[service.vip]),
-                  .table = plan.tables[service.pool]};
-    row.id.flags = flags_of(vip, service);
-    fits = fits && rows.insert(row);
-  }
-  for (const core::Family family : {core::Family::v4, core::Family::v6}) {
-    for (const core::Address& own : family == core::Family::v4 ? next.own_v4 : next.own_v6) {
-      const core::RowId id = core::row_id(RowKind::own, family, core::host_length(family));
-      fits = fits && rows.insert({.address = own, .id = id});
-    }
-  }
-  if (!fits) {
-    return failure(fmt::format(
-        "capacity exceeded: {} VIPs, {} services and {} own addresses do not fit in {} rows",
-        next.vips.size(), next.services.size(), next.own_v4.size() + next.own_v6.size(),
-        memory.capacity.rows));
-  }
-  if (!list_lengths(next.vips, plan.prefixes)) {
-    return failure(
-        fmt::format("capacity exceeded: VIPs of one family have more than {} different "
-                    "prefix lengths",
-                    core::limits::prefix_lengths));
-  }
-  return {};
-}
-
-Result<Publisher::State::Plan> Publisher::State::prepare(const Snapshot& next, uint64_t now_ms) {
-  Plan plan;
-  Result<void> fine = give_ids(next, now_ms, plan);
-  if (fine) fine = make_room(next, plan);
-  if (fine) fine = place_rows(next, plan);
-  if (fine) return plan;
-  abandon(plan);
-  return std::unexpected(fine.error());
-}
-
-void Publisher::State::abandon(const Plan& plan) {
-  backend_ids.abort();
-  table_ids.abort();
-  vip_ids.abort();
-  service_ids.abort();
-  for (size_t p = 0; p < plan.parts.size(); p++) {
-    if (plan.writes[p] && plan.parts[p].ref.size != 0) arena.give_back(plan.parts[p].ref.offset);
-  }
-}
+Publisher::State::State(const Memory& m, Options o)
+    : memory(m),
+      options(std::move(o)),
+      arena(m.capacity.slots),
+      backend_ids(m.capacity.backends),
+      service_ids(m.capacity.services),
+      vip_ids(m.capacity.services),
+      table_ids(m.capacity.tables),
+      backend_names(m.capacity.backends),
+      service_names(m.capacity.services, -1),
+      vip_names(m.capacity.services, -1) {}
 
 void Publisher::State::write_backends(const Snapshot& next, const Plan& plan) {
   const Capacity& c = memory.capacity;
@@ -388,11 +144,11 @@ void Publisher::State::retire(const Plan& plan, uint64_t now_ms, uint64_t quaran
   table_ids.commit(now_ms, 0);
 }
 
-void Publisher::State::name(const Snapshot& next, const Plan& plan) {
+void Publisher::State::name(const Plan& plan) {
   std::ranges::fill(backend_names, BackendName{});
   std::ranges::fill(service_names, -1);
   std::ranges::fill(vip_names, -1);
-  for (size_t p = 0; p < next.pools.size(); p++) {
+  for (size_t p = 0; p < plan.parts.size(); p++) {
     for (uint32_t i = plan.pools[p]; i < plan.pools[p + 1]; i++) {
       backend_names[plan.backends[i]] = {static_cast<int32_t>(p),
                                          static_cast<int32_t>(i - plan.pools[p])};
@@ -426,7 +182,7 @@ Result<void> Publisher::publish(std::shared_ptr<const Snapshot> snapshot, uint64
   if (state.snapshot) ttl_ms = std::max<uint64_t>(ttl_ms, std::ranges::max(state.snapshot->ttl_ms));
   state.snapshot = std::move(snapshot);
   state.retire(*plan, now_ms, ttl_ms + 1000);
-  state.name(*state.snapshot, *plan);
+  state.name(*plan);
   state.backends = std::move(plan->backends);
   state.pools = std::move(plan->pools);
   return {};

@@ -210,7 +210,7 @@ TEST_F(PublisherTest, gives_an_id_to_another_only_after_the_longest_ttl) {
   const Snapshot other = with({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 99});
   EXPECT_THAT(
       refusal(other, 500 + longest_ttl + 999),
-      HasSubstr("capacity exceeded: 15 backends wanted, 1 do not fit; the engine holds 15"));
+      HasSubstr("capacity exceeded: 15 backends wanted, 1 do not fit; the engine has 15 ids"));
   publish(other, 500 + longest_ttl + 1000);
   EXPECT_EQ(publisher_.backend_id(0, 14), id);
   EXPECT_EQ(TestReader(memory_).line(id).outer[39], 99);

@@ -18,24 +18,23 @@
 
 namespace fairlead::tables {
 
+struct AssignedIds {
+  std::vector<uint32_t> ids;       // by position in `keys`
+  std::vector<uint32_t> fresh;     // those among them that are given out anew
+  std::optional<size_t> repeated;  // position of a key that was there before it: then it is invalid
+  uint32_t missing = 0;            // keys that got no id: then it is invalid
+  bool valid() const { return !repeated && missing == 0; }
+};
+
 template <class Key, class Hash = std::hash<Key>>
 class StableIds {
  public:
   // Ids are 1 .. capacity - 1; 0 is nobody's.
   explicit StableIds(uint32_t capacity) : capacity_(capacity) {}
 
-  struct Assigned {
-    std::vector<uint32_t> ids;    // by position in `keys`
-    std::vector<uint32_t> fresh;  // those among them that are given out anew
-    std::optional<size_t>
-        repeated;          // position of a key that was there before it: then it is invalid
-    uint32_t missing = 0;  // keys that got no id: then it is invalid
-    bool valid() const { return !repeated && missing == 0; }
-  };
-
   // The ids of these things, all of which exist from now on. Invalid ones are aborted already.
-  Assigned propose(std::span<const Key> keys, uint64_t now_ms) {
-    Assigned out;
+  AssignedIds propose(std::span<const Key> keys, uint64_t now_ms) {
+    AssignedIds out;
     out.ids.resize(keys.size());
     proposal_++;
     for (size_t i = 0; i < keys.size(); i++) {
@@ -92,6 +91,8 @@ class StableIds {
 
   // Ids that nobody can get at the moment: in use, or resting.
   size_t held() const { return entries_.size(); }
+  // How many there are.
+  uint32_t count() const { return capacity_ - 1; }
 
  private:
   static constexpr uint64_t never = ~uint64_t{0};

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// The first half of publish(): ids, room for slots and places of rows, each of which may be too
+// few. Everything is decided here, in memory of its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "core/limits.h"
+#include "core/services.h"
+#include "tables/publisher_state.h"
+
+namespace fairlead::tables {
+namespace {
+
+using core::RowKind;
+
+bool has_table(const Pool& pool) { return pool.table != nullptr && !pool.table->empty(); }
+
+uint16_t flags_of(const Vip& vip, const Service& service) {
+  const bool single = vip.prefix_length == core::host_length(vip.family);
+  const bool wide = !single || service.port == 0 || service.protocol == 0;
+  return static_cast<uint16_t>((wide ? core::row_flag::wide : 0) |
+                               (service.client_ip ? core::row_flag::client_ip : 0));
+}
+
+// Longest first, each + 1, 0 behind the last; false if there are too many.
+bool list_lengths(std::span<const Vip> vips, core::PrefixLengths& out) {
+  for (const core::Family family : {core::Family::v4, core::Family::v6}) {
+    auto& list = family == core::Family::v4 ? out.v4 : out.v6;
+    std::vector<uint8_t> lengths;
+    for (const Vip& vip : vips) {
+      if (vip.family == family && vip.prefix_length != core::host_length(family)) {
+        lengths.push_back(static_cast<uint8_t>(vip.prefix_length + 1));
+      }
+    }
+    std::ranges::sort(lengths, std::ranges::greater{});
+    lengths.erase(std::ranges::unique(lengths).begin(), lengths.end());
+    if (lengths.size() > core::limits::prefix_lengths) return false;
+    std::ranges::copy(lengths, list);
+  }
+  return true;
+}
+
+template <class Ids, class Key>
+Result<AssignedIds> propose(Ids& ids, const std::vector<Key>& keys, std::string_view what,
+                            uint64_t now_ms) {
+  AssignedIds assigned = ids.propose(keys, now_ms);
+  if (assigned.repeated) {
+    return failure(fmt::format("{} {} is there twice", what, *assigned.repeated));
+  }
+  if (assigned.missing != 0) {
+    return failure(
+        fmt::format("capacity exceeded: {} {}s wanted, {} do not fit; the engine has {} ids, {} of "
+                    "which are in "
+                    "use or were removed so lately that connections may still name them",
+                    keys.size(), what, assigned.missing, ids.count(), ids.held()));
+  }
+  return assigned;
+}
+
+}  // namespace
+
+Result<void> Publisher::State::give_ids(const Snapshot& next, uint64_t now_ms, Plan& plan) {
+  std::vector<BackendKey> backend_keys;
+  std::vector<std::string> pool_keys;
+  for (const Pool& pool : next.pools) {
+    plan.pools.push_back(static_cast<uint32_t>(backend_keys.size()));
+    pool_keys.push_back(pool.id);
+    for (const Member& member : pool.members) backend_keys.push_back({pool.id, member.identity});
+  }
+  plan.pools.push_back(static_cast<uint32_t>(backend_keys.size()));
+  std::vector<ServiceKey> vip_keys, service_keys;
+  for (const Vip& vip : next.vips) vip_keys.push_back(key_of(vip));
+  for (const Service& service : next.services) {
+    service_keys.push_back(key_of(next.vips[service.vip], service));
+  }
+
+  auto backends = propose(backend_ids, backend_keys, "backend", now_ms);
+  if (!backends) return std::unexpected(backends.error());
+  auto tables = propose(table_ids, pool_keys, "pool", now_ms);
+  if (!tables) return std::unexpected(tables.error());
+  auto vips = propose(vip_ids, vip_keys, "VIP", now_ms);
+  if (!vips) return std::unexpected(vips.error());
+  auto services = propose(service_ids, service_keys, "service", now_ms);
+  if (!services) return std::unexpected(services.error());
+
+  for (const uint32_t id : backends->ids) plan.backends.push_back(static_cast<core::Slot>(id));
+  plan.tables = std::move(tables->ids);
+  plan.vips = std::move(vips->ids);
+  plan.services = std::move(services->ids);
+  plan.fresh_backends = std::move(backends->fresh);
+  plan.fresh_services = std::move(services->fresh);
+  return {};
+}
+
+Result<void> Publisher::State::make_room(const Snapshot& next, Plan& plan) {
+  plan.parts.resize(next.pools.size());
+  plan.writes.resize(next.pools.size());
+  for (size_t p = 0; p < next.pools.size(); p++) {
+    const Pool& pool = next.pools[p];
+    std::vector<core::Slot> ids(plan.backends.begin() + plan.pools[p],
+                                plan.backends.begin() + plan.pools[p + 1]);
+    const auto old = parts.find(pool.id);
+    if (old != parts.end() && old->second.is_made_from(pool, ids)) {
+      plan.parts[p] = old->second;
+      continue;
+    }
+    Part& part = plan.parts[p];
+    part.owners = pool.table;
+    part.ids = std::move(ids);
+    plan.writes[p] = true;
+    if (!has_table(pool)) continue;
+    const uint32_t size = static_cast<uint32_t>(pool.table->size());
+    const uint32_t last = std::ranges::max(*pool.table);
+    check(last < pool.members.size(), "pool {}: a slot belongs to member {} of {}", pool.id, last,
+          pool.members.size());
+    const auto begin = arena.take(size + core::limits::slot_mirror);
+    if (!begin) {
+      return failure(
+          fmt::format("capacity exceeded: no room for the {} slots of pool {}; {} of {} are in "
+                      "use, and a table "
+                      "needs room twice while it is exchanged: choose a smaller table_size",
+                      size, pool.id, arena.used(), arena.capacity()));
+    }
+    part.ref = {*begin, size};
+  }
+  return {};
+}
+
+Result<void> Publisher::State::place_rows(const Snapshot& next, Plan& plan) const {
+  RowTable& rows = plan.rows.emplace(memory.capacity.rows);
+  bool fits = true;
+  for (size_t v = 0; v < next.vips.size(); v++) {
+    const Vip& vip = next.vips[v];
+    core::Row row{.address = vip.address,
+                  .id = core::row_id(RowKind::vip, vip.family, vip.prefix_length),
+                  .vip = static_cast<uint16_t>(plan.vips[v])};
+    row.id.flags = vip.answers_ping ? 0 : core::row_flag::ping_drop;
+    fits = fits && rows.insert(row);
+  }
+  for (size_t s = 0; s < next.services.size(); s++) {
+    const Service& service = next.services[s];
+    const Vip& vip = next.vips[service.vip];
+    core::Row row{.address = vip.address,
+                  .id = core::row_id(RowKind::service, vip.family, vip.prefix_length,
+                                     service.protocol, core::to_be16(service.port)),
+                  .service = static_cast<uint16_t>(plan.services[s]),
+                  .vip = static_cast<uint16_t>(plan.vips[service.vip]),
+                  .table = plan.tables[service.pool]};
+    row.id.flags = flags_of(vip, service);
+    fits = fits && rows.insert(row);
+  }
+  for (const core::Family family : {core::Family::v4, core::Family::v6}) {
+    for (const core::Address& own : family == core::Family::v4 ? next.own_v4 : next.own_v6) {
+      const core::RowId id = core::row_id(RowKind::own, family, core::host_length(family));
+      fits = fits && rows.insert({.address = own, .id = id});
+    }
+  }
+  if (!fits) {
+    return failure(fmt::format(
+        "capacity exceeded: {} VIPs, {} services and {} own addresses do not fit in {} rows",
+        next.vips.size(), next.services.size(), next.own_v4.size() + next.own_v6.size(),
+        memory.capacity.rows));
+  }
+  if (!list_lengths(next.vips, plan.prefixes)) {
+    return failure(
+        fmt::format("capacity exceeded: VIPs of one family have more than {} different "
+                    "prefix lengths",
+                    core::limits::prefix_lengths));
+  }
+  return {};
+}
+
+Result<Plan> Publisher::State::prepare(const Snapshot& next, uint64_t now_ms) {
+  Plan plan;
+  Result<void> fine = give_ids(next, now_ms, plan);
+  if (fine) fine = make_room(next, plan);
+  if (fine) fine = place_rows(next, plan);
+  if (fine) return plan;
+  abandon(plan);
+  return std::unexpected(fine.error());
+}
+
+void Publisher::State::abandon(const Plan& plan) {
+  backend_ids.abort();
+  table_ids.abort();
+  vip_ids.abort();
+  service_ids.abort();
+  for (size_t p = 0; p < plan.parts.size(); p++) {
+    if (plan.writes[p] && plan.parts[p].ref.size != 0) arena.give_back(plan.parts[p].ref.offset);
+  }
+}
+
+}  // namespace fairlead::tables

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// What a Publisher holds, and the plan that the first half of publish() (publisher_plan.cc) makes
+// for the second (publisher.cc). Private to those two files.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tables/publisher.h"
+#include "tables/record_keys.h"
+#include "tables/row_table.h"
+#include "tables/slot_arena.h"
+#include "tables/stable_ids.h"
+
+namespace fairlead::tables {
+
+// A pool's slots in the arena, and what they were made from.
+struct Part {
+  core::TableRef ref{};
+  std::shared_ptr<const std::vector<uint16_t>> owners;
+  std::vector<core::Slot> ids;  // by member
+
+  bool is_made_from(const Pool& pool, const std::vector<core::Slot>& wanted) const {
+    return owners == pool.table && ids == wanted;
+  }
+};
+
+// All that one publish() is going to write.
+struct Plan {
+  std::vector<core::Slot> backends;  // ids of all members, pool after pool
+  std::vector<uint32_t> pools;       // where each pool begins in it; one more at the end
+  std::vector<uint32_t> vips, services, tables;  // ids, by position in the snapshot
+  std::vector<uint32_t> fresh_backends, fresh_services;
+  std::vector<Part> parts;   // by pool
+  std::vector<bool> writes;  // by pool: whether its part is new
+  std::optional<RowTable> rows;
+  core::PrefixLengths prefixes{};
+};
+
+struct Publisher::State {
+  State(const Memory& memory, Options options);
+
+  // publisher_plan.cc: decides, and changes nothing that packets see. An error has left no trace.
+  Result<Plan> prepare(const Snapshot& next, uint64_t now_ms);
+  Result<void> give_ids(const Snapshot& next, uint64_t now_ms, Plan& plan);
+  Result<void> make_room(const Snapshot& next, Plan& plan);
+  Result<void> place_rows(const Snapshot& next, Plan& plan) const;
+  void abandon(const Plan& plan);
+
+  // publisher.cc: writes, and cannot fail.
+  void write_backends(const Snapshot& next, const Plan& plan);
+  void write_tables(const Plan& plan);
+  void write_rows(const Snapshot& next, const Plan& plan);
+  void retire(const Plan& plan, uint64_t now_ms, uint64_t quarantine_ms);
+  void name(const Plan& plan);
+
+  Memory memory;
+  Options options;
+  SlotArena arena;
+  StableIds<BackendKey, KeyHash> backend_ids;
+  StableIds<ServiceKey, KeyHash> service_ids;
+  StableIds<ServiceKey, KeyHash> vip_ids;
+  StableIds<std::string> table_ids;  // index of a pool's TableRef
+
+  std::shared_ptr<const Snapshot> snapshot;
+  std::unordered_map<std::string, Part> parts;  // by pool
+  std::vector<BackendName> backend_names;       // by id
+  std::vector<int32_t> service_names, vip_names;
+  std::vector<core::Slot> backends;  // Plan::backends and Plan::pools of `snapshot`
+  std::vector<uint32_t> pools;
+};
+
+}  // namespace fairlead::tables
