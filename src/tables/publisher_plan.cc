@@ -79,8 +79,8 @@ Result<void> Publisher::State::give_ids(const Snapshot& next, uint64_t now_ms, P
     service_keys.push_back(key_of(next.vips[service.vip], service));
   }
 
-  auto backends = propose(backend_ids, backend_keys, "backend", now_ms);
-  if (!backends) return std::unexpected(backends.error());
+  auto for_backends = propose(backend_ids, backend_keys, "backend", now_ms);
+  if (!for_backends) return std::unexpected(for_backends.error());
   auto tables = propose(table_ids, pool_keys, "pool", now_ms);
   if (!tables) return std::unexpected(tables.error());
   auto vips = propose(vip_ids, vip_keys, "VIP", now_ms);
@@ -88,11 +88,11 @@ Result<void> Publisher::State::give_ids(const Snapshot& next, uint64_t now_ms, P
   auto services = propose(service_ids, service_keys, "service", now_ms);
   if (!services) return std::unexpected(services.error());
 
-  for (const uint32_t id : backends->ids) plan.backends.push_back(static_cast<core::Slot>(id));
+  for (const uint32_t id : for_backends->ids) plan.backends.push_back(static_cast<core::Slot>(id));
   plan.tables = std::move(tables->ids);
   plan.vips = std::move(vips->ids);
   plan.services = std::move(services->ids);
-  plan.fresh_backends = std::move(backends->fresh);
+  plan.fresh_backends = std::move(for_backends->fresh);
   plan.fresh_services = std::move(services->fresh);
   return {};
 }
