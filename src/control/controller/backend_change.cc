@@ -28,9 +28,10 @@ Result<Timed> parse_timed(std::string_view text) {
   const auto [end, error] =
       std::from_chars(number.begin(), number.end(), seconds, std::chars_format::fixed);
   if (error != std::errc() || end != number.end() || !(seconds >= 0 && seconds <= most_seconds)) {
-    return failure(fmt::format("{}: \"{}\" is no number of seconds after the first frame; expected "
-                               "something like {}@2.5",
-                               text, number, text.substr(0, at)));
+    return failure(
+        fmt::format("{}: \"{}\" is no number of seconds after the first frame; expected "
+                    "something like {}@2.5",
+                    text, number, text.substr(0, at)));
   }
   return Timed{text.substr(0, at), static_cast<uint64_t>(std::llround(seconds * 1e9))};
 }
@@ -40,9 +41,10 @@ Result<BackendChange> parse_backend_change(Word word, std::string_view text) {
   if (!timed) return std::unexpected(timed.error());
   const auto backend = config::parse_backend(timed->what);
   if (!backend) {
-    return failure(fmt::format("{}: \"{}\" is no backend; expected IP or IP:PORT, with IPv6 in "
-                               "brackets before a port",
-                               text, timed->what));
+    return failure(
+        fmt::format("{}: \"{}\" is no backend; expected IP or IP:PORT, with IPv6 in "
+                    "brackets before a port",
+                    text, timed->what));
   }
   return BackendChange{word, *backend, timed->at_ns};
 }
@@ -66,9 +68,9 @@ Result<void> check_known(const config::Endpoint& said,
   const auto repeated = std::ranges::unique(others);
   others.erase(repeated.begin(), repeated.end());
   const std::vector<std::string_view> candidates(others.begin(), others.end());
-  return failure(fmt::format("{}: no pool has this backend; {}", config::to_text(said),
-                             config::suggestion(config::to_text(said), candidates,
-                                                "expected one from services.json")));
+  return failure(fmt::format(
+      "{}: no pool has this backend; {}", config::to_text(said),
+      config::suggestion(config::to_text(said), candidates, "expected one from services.json")));
 }
 
 }  // namespace fairlead::controller

@@ -107,16 +107,17 @@ config::Services ReplayScript::services_as_said() const {
 std::shared_ptr<const tables::Snapshot> ReplayScript::replan() {
   const config::Services services = services_as_said();
   const NextHop next_hop = next_hop_of(node_);
-  Plan plan = controller::plan(
-      {.node = node_,
-       .services = services,
-       .health = [this](const config::Pool&, const config::Backend& backend) {
-         return word_of(backend) == Word::down ? Health::down : Health::up;
-       },
-       .next_hop = [next_hop](const config::IpAddress&) { return next_hop; },
-       .own = {},
-       .generation = ++generation_},
-      tables_);
+  Plan plan =
+      controller::plan({.node = node_,
+                        .services = services,
+                        .health =
+                            [this](const config::Pool&, const config::Backend& backend) {
+                              return word_of(backend) == Word::down ? Health::down : Health::up;
+                            },
+                        .next_hop = [next_hop](const config::IpAddress&) { return next_hop; },
+                        .own = {},
+                        .generation = ++generation_},
+                       tables_);
   tables_ = std::move(plan.tables);
   return plan.snapshot;
 }

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "control/controller/replay.h"
+
+#include <optional>
+#include <string_view>
+
+#include "control/config/parse.h"
+#include "control/controller/backend_change.h"
+#include "control/controller/capacity.h"
+#include "control/controller/replay_script.h"
+#include "core/verdict.h"
+#include "engine/replay/replay.h"
+
+namespace fairlead::controller {
+namespace {
+
+using Problems = std::vector<std::string>;
+
+void add(Problems& problems, const config::Problems& found) {
+  for (const config::Problem& problem : found) problems.push_back(problem.format());
+}
+
+// What is said about backends; whether they exist is not asked here.
+std::vector<BackendChange> backend_changes(const ReplayRequest& request, Problems& problems) {
+  std::vector<BackendChange> changes;
+  const auto parse = [&](Word word, const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) {
+      if (auto change = parse_backend_change(word, text)) {
+        changes.push_back(*change);
+      } else {
+        problems.push_back(change.error().message);
+      }
+    }
+  };
+  parse(Word::down, request.down);
+  parse(Word::draining, request.draining);
+  parse(Word::up, request.up);
+  return changes;
+}
+
+struct File {
+  std::string path;
+  uint64_t at_ns = 0;
+};
+
+std::vector<File> services_files(const ReplayRequest& request, Problems& problems) {
+  std::vector<File> files;
+  for (const std::string& text : request.services) {
+    if (auto timed = parse_timed(text)) {
+      files.push_back({std::string(timed->what), timed->at_ns});
+    } else {
+      problems.push_back(timed.error().message);
+    }
+  }
+  return files;
+}
+
+std::optional<ServicesChange> read_services(const File& file, const config::NodeConfig& node,
+                                            Problems& problems) {
+  const auto text = config::read_file(file.path);
+  if (!text) {
+    problems.push_back(text.error().message);
+    return std::nullopt;
+  }
+  auto services = config::parse_services(*text, file.path, node);
+  if (!services) {
+    add(problems, services.error());
+    return std::nullopt;
+  }
+  return ServicesChange{std::move(*services), file.at_ns};
+}
+
+// All that a replay needs, checked.
+struct Prepared {
+  config::Configuration start;
+  std::vector<ServicesChange> services;
+  std::vector<BackendChange> backends;
+
+  std::vector<const config::Services*> configurations() const {
+    std::vector<const config::Services*> all = {&start.services};
+    for (const ServicesChange& change : services) all.push_back(&change.services);
+    return all;
+  }
+};
+
+std::expected<Prepared, Problems> prepare(const ReplayRequest& request) {
+  Problems problems;
+  Prepared prepared;
+  prepared.backends = backend_changes(request, problems);
+  const std::vector<File> files = services_files(request, problems);
+  std::optional<std::string> first;  // in place of the file that node.toml names
+  for (const File& file : files) {
+    if (file.at_ns == 0) first = file.path;
+  }
+  auto start = config::load(request.node_file, first);
+  if (!start) {
+    add(problems, start.error());
+    return std::unexpected(std::move(problems));
+  }
+  prepared.start = std::move(*start);
+  for (const File& file : files) {
+    if (file.at_ns == 0) continue;
+    if (auto change = read_services(file, prepared.start.node, problems)) {
+      prepared.services.push_back(std::move(*change));
+    }
+  }
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  for (const BackendChange& change : prepared.backends) {
+    if (auto known = check_known(change.backend, prepared.configurations()); !known) {
+      problems.push_back(known.error().message);
+    }
+  }
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return prepared;
+}
+
+ReplayReport report_of(replay::Summary summary) {
+  ReplayReport report;
+  report.frames = summary.frames;
+  report.left = summary.left;
+  report.seconds = static_cast<double>(summary.last_ns) / 1e9;
+  for (const core::Verdict verdict :
+       {core::Verdict::pass, core::Verdict::forward, core::Verdict::reply, core::Verdict::drop}) {
+    uint64_t frames = 0;
+    for (uint32_t i = 0; i < core::reason_count; i++) {
+      if (core::verdict_of(static_cast<core::Reason>(i)) == verdict) frames += summary.reasons[i];
+    }
+    report.verdicts.emplace_back(core::name_of(verdict), frames);
+  }
+  report.warnings = std::move(summary.warnings);
+  return report;
+}
+
+}  // namespace
+
+std::expected<ReplayReport, std::vector<std::string>> run_replay(const ReplayRequest& request) {
+  auto prepared = prepare(request);
+  if (!prepared) return std::unexpected(prepared.error());
+  const config::Forwarder& forwarder = prepared->start.node.forwarder;
+  const uint32_t usual = forwarder.num_threads != 0 ? forwarder.num_threads : 1;
+  const uint32_t workers = request.workers != 0 ? request.workers : usual;
+  const replay::Options options{
+      .in = request.in,
+      .out = request.out,
+      .passed = request.passed,
+      .json = request.json,
+      .engine = request.in_kernel ? replay::Engine::xdp : replay::Engine::user,
+      .workers = workers,
+      .has_gateway = forwarder.gateway_mac.has_value(),
+      .capacity = capacity_for(forwarder, workers, prepared->configurations()),
+  };
+  ReplayScript script(prepared->start.node, prepared->start.services, std::move(prepared->services),
+                      std::move(prepared->backends));
+  auto summary = replay::replay(options, script);
+  if (!summary) return std::unexpected(Problems{summary.error().message});
+  return report_of(std::move(*summary));
+}
+
+}  // namespace fairlead::controller
