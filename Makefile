@@ -26,8 +26,8 @@ asan: dependencies  ## unit tests under AddressSanitizer and UndefinedBehaviorSa
 tsan: dependencies  ## unit tests under ThreadSanitizer
 	@$(PYTHON) tests/run tsan
 
-tidy: dependencies  ## clang-tidy over src/
-	@$(PYTHON) tests/run tidy
+tidy: dependencies  ## compile with clang-19, and clang-tidy over src/
+	@$(PYTHON) tests/run clang
 
 format: build-dependencies  ## lay out the source with clang-format-19
 	@git ls-files --cached --others --exclude-standard -- '*.h' '*.cc' | xargs clang-format-19 -i

@@ -42,7 +42,8 @@ function(fairlead_test name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${FAIRLEAD_GENERATED}")
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gmock GTest::gtest_main)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/unit")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/unit"
+                        CXX_CLANG_TIDY "")
   add_test(NAME ${name} COMMAND ${name}
            "--gtest_output=xml:${PROJECT_BINARY_DIR}/unit/reports/${name}.xml")
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT}
@@ -59,7 +60,8 @@ function(fairlead_bench name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${FAIRLEAD_GENERATED}")
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} benchmark::benchmark_main)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench"
+                        CXX_CLANG_TIDY "")
 endfunction()
 
 # A libFuzzer program (LLVMFuzzerTestOneInput), only in the fuzz preset; `make fuzz` runs each one.
