@@ -90,7 +90,7 @@ TEST_P(HashOf, EveryInputBitChangesAboutHalfOfTheOutputBits) {
       const u64 before = hash(flow);
       flip(flow, bit);
       const u64 difference = before ^ hash(flow);
-      for (u32 out = 0; out < 64; out++) changed[out] += difference >> out & 1;
+      for (u32 out = 0; out < 64; out++) changed[out] += static_cast<u32>(difference >> out & 1);
     }
     double all = 0;
     for (u32 out = 0; out < 64; out++) {

@@ -6,14 +6,18 @@
 
 // What the machine guarantees about the address of a protocol header. Hosts read any address, so
 // headers are declared with alignment 1 and sanitizers stay content; for BPF the build says 4, else
-// clang would read every field byte by byte.
+// clang would read every field byte by byte. And headers may alias: the same bytes are read as one
+// and written as another.
 #ifndef FAIRLEAD_WIRE_ALIGNMENT
 #define FAIRLEAD_WIRE_ALIGNMENT 1
 #endif
-#define FAIRLEAD_WIRE [[gnu::packed, gnu::aligned(FAIRLEAD_WIRE_ALIGNMENT)]]
+#define FAIRLEAD_WIRE [[gnu::packed, gnu::may_alias, gnu::aligned(FAIRLEAD_WIRE_ALIGNMENT)]]
 // For headers whose size is no multiple of 4, which alignment would round up.
-#define FAIRLEAD_WIRE_HALF \
-  [[ gnu::packed, gnu::aligned(FAIRLEAD_WIRE_ALIGNMENT > 2 ? 2 : FAIRLEAD_WIRE_ALIGNMENT) ]]
+#define FAIRLEAD_WIRE_HALF                                                  \
+  [[                                                                        \
+    gnu::packed, gnu::may_alias,                                            \
+    gnu::aligned(FAIRLEAD_WIRE_ALIGNMENT > 2 ? 2 : FAIRLEAD_WIRE_ALIGNMENT) \
+  ]]
 
 #define FAIRLEAD_INLINE [[gnu::always_inline]] inline
 
