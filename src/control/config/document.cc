@@ -14,10 +14,12 @@ constexpr size_t longest_shown = 60;
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// Length of the UTF-8 sequence at the start of `text`, 0 if there is none (RFC 3629, section 4).
+// Length of the UTF-8 sequence at the start of `text`, 0 if there is none (RFC 3629, section 4) or
+// if it is a zero byte, which some parsers take for the end.
 size_t sequence_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
+  if (first == 0) return 0;
   if (first < 0x80) return 1;
   if (first < 0xc2 || first > 0xf4) return 0;
   const size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
@@ -77,7 +79,7 @@ bool check_utf8(std::string_view text, Reader& reader) {
     if (length == 0) {
       const auto byte = static_cast<unsigned char>(text[i]);
       return reader.problem(Locator(text).at(i),
-                            fmt::format("byte 0x{:02x} is not UTF-8, expected a text file", byte));
+                            fmt::format("byte 0x{:02x} is no text, expected UTF-8", byte));
     }
     i += length;
   }

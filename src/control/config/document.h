@@ -59,7 +59,7 @@ class Reader;
 Value read_json(std::string_view text, Reader& reader);
 Value read_toml(std::string_view text, Reader& reader);
 
-// False and a problem at the first byte that is not UTF-8.
+// False and a problem at the first byte that is zero or not UTF-8.
 bool check_utf8(std::string_view text, Reader& reader);
 
 // Turns offsets into positions; offsets may only grow.

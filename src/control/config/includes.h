@@ -32,8 +32,8 @@ class PoolIndex {
   std::vector<std::vector<uint32_t>> cycles() const;
 
  private:
-  std::span<const Pool> pools_;
   std::unordered_map<std::string_view, uint32_t> by_id_;
+  std::vector<std::vector<uint32_t>> includes_;  // by pool
 };
 
 }  // namespace fairlead::config

@@ -13,7 +13,7 @@ namespace {
 
 using core::Family;
 using AnyAddress = HostAddress<Family::none>;
-using Ttl = Duration<limits::shortest_ttl.count(), limits::longest_ttl.count()>;
+using Ttl = DurationFrom<limits::shortest_ttl.count(), limits::longest_ttl.count()>;
 using Asn = Number<1, UINT32_MAX>;
 
 constexpr auto node_schema = schema<Node>(
@@ -84,8 +84,8 @@ constexpr auto peer_schema = schema<BgpPeer>(
     key<&BgpPeer::peer_ip, AnyAddress>("peer_ip", required, "address of the router"),
     key<&BgpPeer::peer_asn, Asn>("peer_asn", required, "AS number of the router"),
     key<&BgpPeer::port, Number<1, 65'535>>("port", optional, "TCP port of the router"),
-    key<&BgpPeer::hold_time, Duration<3'000, 65'535'000>>("hold_time", optional,
-                                                          "silence that ends the session"),
+    key<&BgpPeer::hold_time, DurationFrom<3'000, 65'535'000>>("hold_time", optional,
+                                                              "silence that ends the session"),
     key<&BgpPeer::md5_password_file, FilePath>("md5_password_file", optional,
                                                "password of TCP MD5 (RFC 2385)"),
     key<&BgpPeer::communities, ListOf<Community>>("communities", optional,
@@ -127,8 +127,9 @@ void has_cores_enough(Reader& reader, const Value& root, const Forwarder& forwar
   if (reader.broken(path)) return;
   for (size_t i = 0; i < cores.size(); i++) {
     const auto first = std::ranges::find(cores, cores[i]) - cores.begin();
-    if (static_cast<size_t>(first) == i) continue;
-    reader.problem(root, {"forwarder", "cpu_affinity", i},
+    const Path place{"forwarder", "cpu_affinity", i};
+    if (static_cast<size_t>(first) == i || reader.broken(place)) continue;
+    reader.problem(root, place,
                    fmt::format("core {} is listed twice, expected each once", cores[i]));
   }
   if (!cores.empty() && cores.size() < forwarder.num_threads) {

@@ -10,7 +10,7 @@
 namespace fairlead::config {
 
 // Types that both files use.
-using CheckInterval = Duration<10, 3'600'000>;
+using CheckInterval = DurationFrom<10, 3'600'000>;
 using CheckThreshold = Number<1, 100>;
 
 NodeConfig read_node(std::string_view text, Reader& reader);

@@ -65,8 +65,7 @@ class Rules {
     }
     few_services();
     for (size_t i = 0; i < services_.pools.size(); i++) pool(i);
-    no_cycles();
-    if (!few_backends()) return;
+    if (!no_cycles() || !few_backends()) return;
     for (size_t i = 0; i < services_.pools.size(); i++) whole_pool(i);
     for (size_t i = 0; i < services_.vips.size(); i++) {
       for (size_t j = 0; j < services_.vips[i].services.size(); j++) reachable_pools(i, j);
@@ -209,20 +208,28 @@ class Rules {
     }
   }
 
-  void no_cycles() {
-    for (const std::vector<uint32_t>& cycle : pools_.cycles()) {
+  bool no_cycles() {
+    const std::vector<std::vector<uint32_t>> cycles = pools_.cycles();
+    for (const std::vector<uint32_t>& cycle : cycles) {
       const size_t last = cycle[cycle.size() - 2];
       const std::string& closing = services_.pools[cycle.back()].id;
       const std::vector<std::string>& names = services_.pools[last].include;
       const auto place = static_cast<size_t>(std::ranges::find(names, closing) - names.begin());
-      std::string text;
-      for (const uint32_t pool : cycle) {
-        text += (text.empty() ? "" : " -> ") + services_.pools[pool].id;
-      }
-      problem(
-          {"pools", last, "include", place},
-          fmt::format("closes a cycle: {}, expected pools that do not include themselves", text));
+      problem({"pools", last, "include", place},
+              fmt::format("closes a cycle: {}, expected pools that do not include themselves",
+                          in_words(cycle)));
     }
+    return cycles.empty();
+  }
+
+  std::string in_words(const std::vector<uint32_t>& cycle) const {
+    constexpr size_t most = 16;
+    std::string text = services_.pools[cycle.front()].id;
+    for (size_t i = 1; i < cycle.size(); i++) {
+      if (i >= most && i + 1 < cycle.size()) continue;
+      text += (i > most ? " -> ... -> " : " -> ") + services_.pools[cycle[i]].id;
+    }
+    return text;
   }
 
   // ---- Pools with what they include ------------------------------------------------------------

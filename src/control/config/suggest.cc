@@ -39,14 +39,17 @@ size_t distance(std::string_view a, std::string_view b, size_t limit) {
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
   if (word.empty() || word.size() > longest_word) return {};
-  size_t limit = std::max<size_t>(1, word.size() / 3);
   std::string_view best;
+  size_t fewest = SIZE_MAX;
   for (const std::string_view candidate : candidates) {
+    if (candidate.empty() || candidate.size() > longest_word) continue;
+    const size_t bearable = std::max<size_t>(1, std::max(word.size(), candidate.size()) / 3);
+    const size_t limit = std::min(bearable, fewest - 1);  // the first of equals stays
     const size_t d = distance(word, candidate, limit);
-    if (d > limit || candidate.empty()) continue;
+    if (d > limit) continue;
     best = candidate;
+    fewest = d;
     if (d == 0) break;
-    limit = d - 1;  // the first of equals stays
   }
   return best;
 }

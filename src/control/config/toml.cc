@@ -109,7 +109,10 @@ Value read_toml(std::string_view text, Reader& reader) {
   const toml::parse_result result = toml::parse(text);
   if (!result) {
     const toml::parse_error& error = result.error();
-    reader.problem(position_of(error.source()), fmt::format("not TOML: {}", error.description()));
+    std::string_view what = error.description();
+    constexpr std::string_view opening = "Error while parsing ";
+    if (what.starts_with(opening)) what.remove_prefix(opening.size());
+    reader.problem(position_of(error.source()), fmt::format("not TOML: {}", what));
     return empty;
   }
   return {{1, 1}, table_of(result.table())};

@@ -11,12 +11,6 @@
 namespace fairlead::config {
 namespace {
 
-struct Unit {
-  std::string_view name;
-  uint64_t ms;
-};
-constexpr Unit units[] = {{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}};
-
 // The whole of `text` as a number, or nothing.
 std::optional<uint64_t> number_in(std::string_view text, int base = 10) {
   uint64_t number = 0;
@@ -24,14 +18,6 @@ std::optional<uint64_t> number_in(std::string_view text, int base = 10) {
   const auto [at, error] = std::from_chars(text.data(), end, number, base);
   if (error != std::errc{} || at != end) return std::nullopt;
   return number;
-}
-
-std::optional<uint64_t> milliseconds_in(std::string_view text) {
-  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto number = number_in(text.substr(0, digits));
-  const auto unit = std::ranges::find(units, text.substr(digits), &Unit::name);
-  if (!number || unit == std::end(units) || *number > UINT64_MAX / unit->ms) return std::nullopt;
-  return *number * unit->ms;
 }
 
 bool is_name(std::string_view text) {
@@ -93,22 +79,13 @@ bool read_power_of_two(Reader& reader, const Value& value, std::string_view expe
 bool read_duration(Reader& reader, const Value& value, std::string_view expected,
                    Milliseconds least, Milliseconds most, Milliseconds& out) {
   const std::string* text = value.as<std::string>();
-  const std::optional<uint64_t> ms = text ? milliseconds_in(*text) : std::nullopt;
-  if (!ms || *ms < static_cast<uint64_t>(least.count()) ||
-      *ms > static_cast<uint64_t>(most.count())) {
+  const Result<Duration> duration = parse_duration(text ? *text : "");
+  if (!duration || *duration < least || *duration > most ||
+      *duration % Milliseconds(1) != Milliseconds(0)) {
     return unexpected(reader, value, expected);
   }
-  out = Milliseconds(static_cast<int64_t>(*ms));
+  out = std::chrono::duration_cast<Milliseconds>(*duration);
   return true;
-}
-
-std::string show_duration(Milliseconds duration) {
-  const auto ms = static_cast<uint64_t>(duration.count());
-  const Unit* best = &units[0];
-  for (const Unit& unit : units) {
-    if (ms != 0 && ms % unit.ms == 0) best = &unit;
-  }
-  return fmt::format("{}{}", ms / best->ms, best->name);
 }
 
 bool Flag::read(Reader& reader, const Value& value, bool& out) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "control/config/address.h"
 #include "control/config/limits.h"
 #include "control/config/names.h"
@@ -30,7 +31,6 @@ bool read_number(Reader& reader, const Value& value, std::string_view expected, 
                  uint64_t most, uint64_t& out);
 bool read_duration(Reader& reader, const Value& value, std::string_view expected,
                    Milliseconds least, Milliseconds most, Milliseconds& out);
-std::string show_duration(Milliseconds duration);  // the largest unit that is exact: "1500ms", "2m"
 
 struct Flag {
   static std::string expected() { return "true or false"; }
@@ -83,16 +83,17 @@ struct Seed {
 };
 
 template <int64_t least_ms, int64_t most_ms>
-struct Duration {
+struct DurationFrom {
   static std::string expected() {
     return fmt::format("a duration such as \"5s\" or \"100ms\" from {} to {}",
-                       show_duration(Milliseconds(least_ms)), show_duration(Milliseconds(most_ms)));
+                       fairlead::to_text(Milliseconds(least_ms)),
+                       fairlead::to_text(Milliseconds(most_ms)));
   }
   static bool read(Reader& reader, const Value& value, Milliseconds& out) {
     return read_duration(reader, value, expected(), Milliseconds(least_ms), Milliseconds(most_ms),
                          out);
   }
-  static std::string show(Milliseconds value) { return in_quotes(show_duration(value)); }
+  static std::string show(Milliseconds value) { return in_quotes(fairlead::to_text(value)); }
 };
 
 struct AText {
