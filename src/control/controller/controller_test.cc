@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+// The controller with a clock of the test's, an engine that only remembers, and checks and next
+// hops that are what the test says.
+#include "control/controller/controller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "control/config/address.h"
+#include "control/config/parse.h"
+
+namespace fairlead::controller {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+namespace backend_flag = core::backend_flag;
+
+constexpr const char* node_text = R"(
+[node]
+id = "n1"
+address = "192.0.2.11"
+[forwarder]
+interface = "eth0"
+)";
+
+config::NodeConfig node_of(const std::string& more = "") {
+  auto node = config::parse_node(node_text + more, "node.toml");
+  EXPECT_TRUE(node) << node.error().front().format();
+  return *node;
+}
+
+// One VIP whose services each have a pool of these backends.
+config::Services services_of(const std::string& pools, const std::string& services) {
+  const std::string text = R"({"vips":[{"id":"v","address":"198.51.100.10","services":[)" +
+                           services + R"(]}],"pools":[)" + pools + "]}";
+  auto parsed = config::parse_services(text, "services.json", node_of());
+  EXPECT_TRUE(parsed) << parsed.error().front().format();
+  return parsed ? *parsed : config::Services{};
+}
+
+std::string pool_of(const std::string& id, std::vector<int> hosts, const std::string& more = "") {
+  std::string backends;
+  for (const int host : hosts) {
+    if (!backends.empty()) backends += ",";
+    backends += R"({"ip":"10.0.0.)" + std::to_string(host) + R"(","port":80})";
+  }
+  return R"({"id":")" + id + R"(","table_size":251)" + more + R"(,"backends":[)" + backends + "]}";
+}
+
+std::string service_of(int port, const std::string& pool) {
+  return R"({"protocol":"tcp","port":)" + std::to_string(port) + R"(,"backend_pool":")" + pool +
+         R"("})";
+}
+
+config::Services one_pool(std::vector<int> hosts, const std::string& more = "") {
+  return services_of(pool_of("web", std::move(hosts), more), service_of(80, "web"));
+}
+
+config::IpAddress host(int number) {
+  return *config::parse_address("10.0.0." + std::to_string(number));
+}
+
+health::Check check_of(int number) { return {.target = endpoint_of(host(number), 80)}; }
+
+constexpr config::MacAddress mac{2, 0, 0, 0, 0, 1};
+
+// Does what the controller asks for, and drives its clock.
+class ControllerTest : public testing::Test {
+ protected:
+  void step(Event event) { take(controller.step(now, std::move(event))); }
+
+  void take(Actions actions) {
+    for (Action& action : actions) {
+      if (auto* publish = std::get_if<Publish>(&action)) {
+        published.push_back(*publish);
+        Published answer;
+        if (!refusal.empty()) answer.refused = Error{refusal};
+        if (refusal.empty()) read_flags(*publish->snapshot);
+        take(controller.step(now, std::move(answer)));
+      } else if (auto* set = std::get_if<SetFlags>(&action)) {
+        set_flags++;
+        flags.at(set->pool).at(set->member) = set->flags;
+      } else if (auto* watch = std::get_if<Watch>(&action)) {
+        watched = std::move(watch->checks);
+      } else if (auto* resolve = std::get_if<Resolve>(&action)) {
+        asked = std::move(resolve->backends);
+      } else if (auto* tell = std::get_if<Tell>(&action)) {
+        told.push_back(std::move(tell->message));
+      }
+    }
+  }
+
+  void read_flags(const tables::Snapshot& snapshot) {
+    flags.clear();
+    for (const tables::Pool& pool : snapshot.pools) {
+      flags.emplace_back();
+      for (const tables::Member& member : pool.members) flags.back().push_back(member.line.flags);
+    }
+  }
+
+  void run(Duration duration) {
+    const Time end = now + duration;
+    while (const auto deadline = controller.deadline()) {
+      if (*deadline > end) break;
+      now = std::max(now, *deadline);
+      step(Tick{});
+    }
+    now = end;
+  }
+
+  void configure(config::Services services) { step(Configure{std::move(services), {}}); }
+
+  void hops(std::vector<int> hosts, std::string missing = "") {
+    HopsSeen seen;
+    for (const int number : hosts) {
+      HopsSeen::Hop hop{host(number), mac, missing};
+      if (!missing.empty()) hop.mac.reset();
+      seen.hops.push_back(hop);
+    }
+    step(std::move(seen));
+  }
+
+  void flip(const health::Check& check, health::State state, std::string reason = "refused") {
+    const auto known = states.find(check);
+    const auto before = known == states.end() ? health::State::unknown : known->second;
+    states[check] = state;
+    step(HealthSeen{{check, before, state, std::move(reason)}});
+  }
+  void up(int number) { flip(check_of(number), health::State::up, "connected"); }
+  void down(int number) { flip(check_of(number), health::State::down); }
+
+  // A pool whose backends are all known to be up, and published so.
+  void start(std::vector<int> all, const std::string& more = "") {
+    configure(one_pool(all, more));
+    hops(all);
+    for (const int number : all) up(number);
+    run(1s);
+  }
+
+  const tables::Pool& last_pool(size_t index = 0) const {
+    return published.back().snapshot->pools.at(index);
+  }
+  std::set<uint16_t> owners(size_t index = 0) const {
+    const auto& table = *last_pool(index).table;
+    return {table.begin(), table.end()};
+  }
+
+  Time now{100s};
+  Controller controller{node_of(), {2, 0, 0, 0, 0, 9}};
+  std::string refusal;  // of the engine
+  std::deque<Publish> published;
+  std::vector<std::vector<uint8_t>> flags;
+  int set_flags = 0;
+  std::map<health::Check, health::Timing> watched;
+  std::vector<config::IpAddress> asked;
+  std::vector<std::string> told;
+  std::map<health::Check, health::State> states;
+};
+
+constexpr uint8_t usable = backend_flag::takes_new | backend_flag::keeps_known;
+
+TEST_F(ControllerTest, PublishesAsSoonAsAllNextHopsAreKnown) {
+  configure(one_pool({1, 2}));
+  EXPECT_TRUE(published.empty());
+  EXPECT_THAT(asked, ElementsAre(host(1), host(2)));
+  hops({1});
+  EXPECT_TRUE(published.empty());
+  hops({2});
+  ASSERT_EQ(published.size(), 1u);
+  EXPECT_THAT(flags.at(0), ElementsAre(usable, usable)) << "unknown counts as up";
+}
+
+TEST_F(ControllerTest, DoesNotWaitForANextHopThatNeverComes) {
+  configure(one_pool({1, 2}));
+  hops({1});
+  hops({2}, "no route to 10.0.0.2");
+  run(299ms);
+  EXPECT_TRUE(published.empty());
+  run(2ms);
+  ASSERT_EQ(published.size(), 1u);
+  EXPECT_THAT(flags.at(0), ElementsAre(usable, 0));
+  EXPECT_EQ(controller.view(now).pools.at(0).backends.at(1).missing, "no route to 10.0.0.2");
+}
+
+TEST_F(ControllerTest, ANextHopThatComesLateMakesItsBackendUsable) {
+  configure(one_pool({1, 2}));
+  hops({1});
+  run(400ms);
+  hops({2});
+  EXPECT_THAT(flags.at(0), ElementsAre(usable, usable)) << "at once";
+  run(50ms);
+  EXPECT_EQ(owners().size(), 2u);
+}
+
+TEST_F(ControllerTest, WithAGatewayAddressNothingIsAskedOfTheKernel) {
+  controller = Controller(node_of("gateway_mac = \"02:00:00:00:00:07\"\n"), {2, 0, 0, 0, 0, 9});
+  configure(one_pool({1}));
+  EXPECT_TRUE(asked.empty());
+  ASSERT_EQ(published.size(), 1u);
+  EXPECT_THAT(last_pool().members[0].line.macs, ElementsAre(2, 0, 0, 0, 0, 7, 2, 0, 0, 0, 0, 9));
+}
+
+TEST_F(ControllerTest, AFlipToDownIsSeenAtOnceAndTheTableFollowsAfterTheDebounce) {
+  start({1, 2, 3});
+  const size_t before = published.size();
+  down(2);
+  EXPECT_THAT(flags.at(0), ElementsAre(usable, 0, usable));
+  EXPECT_EQ(set_flags, 1);
+  run(49ms);
+  EXPECT_EQ(published.size(), before);
+  run(1ms);
+  ASSERT_EQ(published.size(), before + 1);
+  EXPECT_THAT(owners(), ElementsAre(0, 2));
+  EXPECT_THAT(told.back(), HasSubstr("backend 10.0.0.2:80 of pool web is down: refused"));
+  run(10s);
+  EXPECT_EQ(published.size(), before + 1) << "nothing changes by itself";
+}
+
+TEST_F(ControllerTest, FlipsOfOneWindowMakeOneTable) {
+  std::vector<int> all;
+  for (int i = 1; i <= 20; i++) all.push_back(i);
+  start(all);
+  const size_t before = published.size();
+  for (int i = 1; i <= 10; i++) {
+    down(i);
+    run(4ms);
+  }
+  run(1s);
+  EXPECT_EQ(published.size(), before + 1);
+  EXPECT_EQ(owners().size(), 10u);
+}
+
+TEST_F(ControllerTest, AFlipTouchesEveryPoolThatHasTheBackendAndNoOther) {
+  configure(services_of(pool_of("a", {1, 2}) + "," + pool_of("b", {2, 3}) + "," +
+                            pool_of("c", {4}) + "," + pool_of("d", {5}, R"(,"include":["a"])"),
+                        service_of(80, "a")));
+  hops({1, 2, 3, 4, 5});
+  for (int i = 1; i <= 5; i++) up(i);
+  run(1s);
+  const auto untouched = last_pool(2).table;
+  down(2);
+  EXPECT_EQ(set_flags, 3);
+  EXPECT_THAT(flags, ElementsAre(ElementsAre(usable, 0), ElementsAre(0, usable),
+                                 ElementsAre(usable), ElementsAre(usable, 0, usable)));
+  run(50ms);
+  EXPECT_EQ(last_pool(2).table, untouched) << "its table was not built again";
+}
+
+TEST_F(ControllerTest, TheFirstBackendThatIsKnownToBeUpDoesNotGetAllFlowsForAMoment) {
+  configure(one_pool({1, 2, 3}));
+  hops({1, 2, 3});
+  up(1);
+  EXPECT_EQ(set_flags, 0);
+  up(2);
+  up(3);
+  run(50ms);
+  EXPECT_EQ(owners().size(), 3u);
+}
+
+TEST_F(ControllerTest, AnUnknownBackendGetsNothingOnceAnotherIsKnownToBeUp) {
+  configure(one_pool({1, 2}));
+  hops({1, 2});
+  up(1);
+  run(50ms);
+  EXPECT_THAT(flags.at(0), ElementsAre(usable, 0));
+  EXPECT_EQ(controller.view(now).pools.at(0).backends.at(1).health, Health::unknown);
+  EXPECT_EQ(controller.view(now).pools.at(0).backends.at(1).reason, "not checked yet");
+}
+
+TEST_F(ControllerTest, WhenTheLastIsDownAClosedPoolHasNobodyAndAnOpenOneAll) {
+  start({1, 2});
+  down(1);
+  down(2);
+  EXPECT_THAT(flags.at(0), ElementsAre(0, 0));
+  run(50ms);
+  EXPECT_TRUE(last_pool().table->empty());
+  controller = Controller(node_of(), {});
+  states.clear();
+  start({1, 2}, R"(,"fail":"open")");
+  down(1);
+  EXPECT_THAT(flags.at(0), ElementsAre(0, usable));
+  down(2);
+  EXPECT_THAT(flags.at(0), ElementsAre(usable, usable));
+}
+
+TEST_F(ControllerTest, ABackendThatComesBackIsUsableAtOnceAndInTheTableSoon) {
+  start({1, 2});
+  down(1);
+  run(1s);
+  up(1);
+  EXPECT_THAT(flags.at(0), ElementsAre(usable, usable));
+  run(50ms);
+  EXPECT_EQ(owners().size(), 2u);
+}
+
+TEST_F(ControllerTest, ALostNextHopTakesABackendOutAndSaysWhy) {
+  start({1, 2});
+  hops({2}, "gateway 10.0.0.254 does not answer on eth0");
+  EXPECT_THAT(flags.at(0), ElementsAre(usable, 0));
+  EXPECT_THAT(told.back(), HasSubstr("10.0.0.2 has no next hop: gateway 10.0.0.254"));
+  run(50ms);
+  EXPECT_THAT(owners(), ElementsAre(0));
+}
+
+TEST_F(ControllerTest, AMacAddressThatChangesIsPublishedThoughNoFlagChanges) {
+  start({1});
+  const size_t before = published.size();
+  step(HopsSeen{{{host(1), config::MacAddress{2, 0, 0, 0, 0, 0x55}, ""}}});
+  EXPECT_EQ(set_flags, 0);
+  run(50ms);
+  ASSERT_EQ(published.size(), before + 1);
+  EXPECT_EQ(last_pool().members[0].line.macs[5], 0x55);
+}
+
+TEST_F(ControllerTest, AReloadIsPublishedWholeAndStopsChecksOnlyAfterwards) {
+  start({1, 2});
+  configure(one_pool({2, 3}));
+  EXPECT_EQ(watched.size(), 3u) << "old and new are checked until the new one is published";
+  hops({3});
+  EXPECT_EQ(watched.size(), 2u);
+  EXPECT_FALSE(watched.contains(check_of(1)));
+  EXPECT_THAT(asked, ElementsAre(host(2), host(3)));
+  EXPECT_EQ(controller.view(now).config_generation, 2u);
+  EXPECT_THAT(flags.at(0), ElementsAre(usable, 0)) << "the new one is not known to be up yet";
+  up(3);
+  run(50ms);
+  EXPECT_EQ(owners().size(), 2u);
+}
+
+TEST_F(ControllerTest, OfABurstOfReloadsTheLastOneCounts) {
+  start({1, 2});
+  const size_t before = published.size();
+  for (int i = 3; i < 100; i++) configure(one_pool({1, i}));
+  hops({99});
+  run(1s);
+  EXPECT_EQ(published.size(), before + 1);
+  EXPECT_EQ(last_pool().members[1].name, "10.0.0.99:80");
+  EXPECT_EQ(controller.view(now).config_generation, 2u);
+}
+
+TEST_F(ControllerTest, AConfigurationThatTheEngineRefusesChangesNothing) {
+  start({1, 2});
+  refusal = "capacity exceeded";
+  configure(one_pool({3}));
+  hops({3});
+  EXPECT_THAT(told.back(), HasSubstr("the engine refuses the configuration: capacity exceeded"));
+  refusal.clear();
+  EXPECT_EQ(watched.size(), 2u);
+  EXPECT_EQ(controller.view(now).config_generation, 1u);
+  down(1);
+  run(50ms);
+  ASSERT_EQ(last_pool().members.size(), 2u);
+  EXPECT_THAT(owners(), ElementsAre(1));
+}
+
+TEST_F(ControllerTest, AHealthThatWasKnownBeforeARemovalIsForgotten) {
+  start({1, 2});
+  configure(one_pool({2}));
+  configure(one_pool({1, 2}));
+  hops({1});
+  EXPECT_EQ(controller.view(now).pools.at(0).backends.at(0).health, Health::unknown);
+}
+
+TEST_F(ControllerTest, TableGenerationsRiseWithEveryTableAndConfigurationsWithEveryConfiguration) {
+  start({1, 2});
+  const View first = controller.view(now);
+  down(1);
+  run(50ms);
+  const View second = controller.view(now);
+  EXPECT_EQ(second.table_generation, first.table_generation + 1);
+  EXPECT_EQ(second.config_generation, first.config_generation);
+  EXPECT_EQ(published.back().snapshot->generation, second.table_generation);
+}
+
+TEST_F(ControllerTest, ChecksThatAreNotImplementedAreSaidOncePerPoolAndCountAsUnknown) {
+  configure(one_pool({1, 2}, R"(,"health_check":{"type":"https"})"));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_THAT(told[0], HasSubstr("pool web: health checks of type https are not implemented yet"));
+  EXPECT_TRUE(watched.empty());
+  hops({1, 2});
+  EXPECT_THAT(flags.at(0), ElementsAre(usable, usable));
+}
+
+TEST_F(ControllerTest, ABackendThatIsNotCheckedIsUp) {
+  configure(one_pool({1}, R"(,"health_check":{"type":"none"})"));
+  hops({1});
+  EXPECT_TRUE(watched.empty());
+  EXPECT_EQ(controller.view(now).pools.at(0).backends.at(0).health, Health::up);
+}
+
+TEST(Checks, PoolsThatAskTheSameShareACheckAndThePortOfTheServiceStandsIn) {
+  const auto services =
+      services_of(pool_of("a", {1, 2}) + "," +
+                      R"({"id":"b","table_size":251,"backends":[{"ip":"10.0.0.1"}],)"
+                      R"("health_check":{"interval":"1s"}})",
+                  service_of(80, "a") + "," + service_of(81, "b"));
+  const auto wanted = Checks(services).wanted();
+  EXPECT_EQ(wanted.size(), 3u) << "10.0.0.1 on 80 and 81, 10.0.0.2 on 80";
+  const health::Check on_81{.target = endpoint_of(host(1), 81)};
+  ASSERT_TRUE(wanted.contains(on_81));
+  EXPECT_EQ(wanted.at(on_81).interval, 1s);
+  EXPECT_EQ(wanted.at(check_of(1)).interval, 5s);
+}
+
+TEST(Checks, ABackendWithoutAnyPortIsComplainedAbout) {
+  const auto services = services_of(R"({"id":"a","table_size":251,"backends":[{"ip":"10.0.0.1"}]})",
+                                    R"({"protocol":"tcp","port":0,"backend_pool":"a"})");
+  EXPECT_TRUE(Checks(services).wanted().empty());
+  ASSERT_EQ(Checks(services).complaints().size(), 1u);
+  EXPECT_THAT(Checks(services).complaints()[0], HasSubstr("no port to check"));
+}
+
+}  // namespace
+}  // namespace fairlead::controller

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// The controller at work: does what it decides (control/controller/controller.h) with the engine,
+// the checker, the watcher of next hops and a timer, all on one Asio loop. One thread, that of the
+// loop; nothing here waits for packets, and packets wait for nothing here.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "control/config/parse.h"
+#include "control/controller/controller.h"
+#include "control/controller/view.h"
+#include "control/health/checker.h"
+#include "control/neighbours/watcher.h"
+#include "engine/engine.h"
+
+namespace fairlead::controller {
+
+class Daemon {
+ public:
+  struct Options {
+    config::Configuration configuration;
+    std::string services_file;
+    uint64_t seed = 0;  // of the jitter of checks
+    std::function<void(Result<void>)>
+        started;  // once: packets are forwarded, or the engine refused
+  };
+
+  // Makes the engine that node.toml asks for. Error: one line with the remedy.
+  static Result<std::unique_ptr<Daemon>> start(boost::asio::io_context& loop, Options options);
+  // With an engine that exists, on the interface of node.toml.
+  static Result<std::unique_ptr<Daemon>> start(boost::asio::io_context& loop,
+                                               std::unique_ptr<engine::Engine> engine,
+                                               Options options);
+
+  // Reads services.json again. What is wrong is told in the log, and the old one stays.
+  void reload();
+
+  View view() const;
+
+ private:
+  Daemon(boost::asio::io_context& loop, std::unique_ptr<engine::Engine> engine, Options options,
+         config::MacAddress source);
+
+  void configure(config::Services services);
+  void step(Event event);
+  void perform(Actions actions);
+  void publish(const Publish& action);
+  void refused(std::string why);
+  void answered(const health::Check& check, const health::Outcome& outcome);
+
+  std::unique_ptr<engine::Engine> engine_;
+  Options options_;
+  Controller controller_;
+  health::Checker checker_;
+  std::unique_ptr<neighbours::Watcher> watcher_;
+  boost::asio::steady_timer timer_;
+  std::deque<Event> events_;  // those that came while one was being dealt with
+  bool busy_ = false;
+  Time begin_ = now(), begin_step_{};
+  uint64_t applied_ = 0, refused_ = 0;
+  double last_reload_ = 0;
+  std::string last_refusal_;
+  Histogram rebuild_, check_latency_;
+  std::map<std::string, std::array<uint64_t, health::probe_results>> checks_;
+};
+
+}  // namespace fairlead::controller

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "control/controller/view.h"
+
+#include <utility>
+
+#include "control/config/address.h"
+#include "control/config/names.h"
+#include "control/controller/controller.h"
+
+namespace fairlead::controller {
+
+const char* name_of(Health health) {
+  switch (health) {
+    case Health::up: return "up";
+    case Health::down: return "down";
+    case Health::unknown: break;
+  }
+  return "unknown";
+}
+
+void Histogram::add(Duration duration) {
+  const double seconds = std::chrono::duration<double>(duration).count();
+  count++;
+  sum += seconds;
+  for (size_t i = 0; i < bounds.size(); i++) {
+    if (seconds <= bounds[i]) {
+      counts[i]++;
+      break;
+    }
+  }
+}
+
+// Of two entries that are one member, the one that decides its health speaks.
+BackendView Controller::view_of(Time now, MemberId id) const {
+  const tables::Member& member = active_->plan.snapshot->pools[id.pool].members[id.member];
+  const MemberState state = state_of(*active_, id);
+  BackendView view{.name = member.name,
+                   .weight = member.weight,
+                   .draining = state.draining,
+                   .health = state.health};
+  for (const Roster::Watched& entry : active_->roster.pools()[id.pool].members[id.member]) {
+    if (health_of(entry.source) != state.health) continue;
+    if (entry.source.kind == HealthSource::Kind::never_known) view.reason = entry.source.why;
+    if (entry.source.kind == HealthSource::Kind::always_up) view.reason = "not checked";
+    if (entry.source.kind == HealthSource::Kind::check) {
+      const auto seen = seen_.find(entry.source.check);
+      view.reason = seen == seen_.end() ? "not checked yet" : seen->second.reason;
+      if (seen != seen_.end()) view.since = now - seen->second.since;
+    }
+    break;
+  }
+  const NextHop hop = hop_of({member.identity.family, member.identity.address});
+  view.missing = hop.missing;
+  if (hop.missing.empty()) view.next_hop = config::to_text(hop.destination);
+  const uint8_t flags = active_->flags[id.pool][id.member];
+  view.takes_new = (flags & core::backend_flag::takes_new) != 0;
+  view.keeps_known = (flags & core::backend_flag::keeps_known) != 0;
+  return view;
+}
+
+View Controller::view(Time now) const {
+  View view;
+  view.node = node_.node.id;
+  view.forwarding = published();
+  view.config_generation = config_generation_;
+  view.table_generation = table_generation_;
+  if (!active_) return view;
+  const tables::Snapshot& snapshot = *active_->plan.snapshot;
+  for (const config::Vip& vip : active_->services->vips) {
+    view.vips.push_back({vip.id, config::to_text(vip.address), vip.owner, vip.description, {}});
+  }
+  for (const tables::Service& service : snapshot.services) {
+    view.vips[service.vip].services.push_back({service.name(), snapshot.pools[service.pool].id});
+  }
+  for (uint32_t p = 0; p < snapshot.pools.size(); p++) {
+    const tables::Pool& pool = snapshot.pools[p];
+    PoolView& shown = view.pools.emplace_back();
+    shown.id = pool.id;
+    shown.method = config::name_of(config::method_names, pool.method);
+    for (uint32_t m = 0; m < pool.members.size(); m++) {
+      shown.backends.push_back(view_of(now, {p, m}));
+    }
+    if (!pool.table) continue;
+    shown.slots = pool.table->size();
+    for (const uint16_t owner : *pool.table) shown.backends[owner].slots++;
+  }
+  return view;
+}
+
+}  // namespace fairlead::controller

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "control/health/checker.h"
+
+#include <utility>
+
+#include "control/health/probe.h"
+
+namespace fairlead::health {
+
+Checker::Checker(boost::asio::io_context& loop, uint64_t seed, Listener listener)
+    : loop_(loop),
+      timer_(loop),
+      monitor_(seed),
+      listener_(std::move(listener)),
+      alive_(std::make_shared<bool>(true)) {}
+
+Checker::~Checker() { *alive_ = false; }
+
+void Checker::want(std::map<Check, Timing> checks) { step(Want{std::move(checks)}); }
+
+void Checker::step(Input input) {
+  const Actions actions = monitor_.step(now(), std::move(input));
+  for (const Probe& probe : actions.probes) {
+    start_probe(loop_, probe,
+                [this, alive = alive_, id = probe.id, check = probe.check](Outcome outcome) {
+                  if (!*alive) return;
+                  if (listener_.answer) listener_.answer(check, outcome);
+                  step(Answer{id, std::move(outcome)});
+                });
+  }
+  for (const Flip& flip : actions.flips) {
+    if (listener_.flip) listener_.flip(flip);
+  }
+  const auto deadline = monitor_.deadline();
+  if (!deadline) return;  // an answer that is awaited goes on
+  timer_.expires_at(*deadline);
+  timer_.async_wait([this](boost::system::error_code error) {
+    if (!error) step(Tick{});
+  });
+}
+
+}  // namespace fairlead::health

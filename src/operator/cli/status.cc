@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "operator/cli/status.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "control/config/parse.h"
+#include "operator/http/client.h"
+
+namespace fairlead::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int no_daemon = 3;
+
+struct Options {
+  std::string node_file = "/etc/fairlead/node.toml";
+  bool json = false;
+};
+
+[[noreturn]] void fail(const std::string& message, int code) {
+  fmt::print(stderr, "fairlead status: {}\n", message);
+  throw CLI::RuntimeError(code);
+}
+
+std::string where_of(const Options& options) {
+  const auto text = config::read_file(options.node_file);
+  if (!text) fail(text.error().message, 1);
+  const auto node = config::parse_node(*text, options.node_file);
+  if (node) return node->node.http;
+  for (const config::Problem& problem : node.error()) fmt::print(stderr, "{}\n", problem.format());
+  throw CLI::RuntimeError(1);
+}
+
+Json ask(const std::string& where, const std::string& path) {
+  const auto answer = http::get(where, path);
+  if (!answer) fail(answer.error().message, no_daemon);
+  Json json = Json::parse(answer->body, nullptr, false);
+  if (answer->status != 200 || json.is_discarded()) {
+    fail(fmt::format("{} is served by something else: status {} for {}; see [node] http", where,
+                     answer->status, path),
+         no_daemon);
+  }
+  return json;
+}
+
+std::string uptime(double seconds) {
+  return to_text(std::chrono::seconds(static_cast<int64_t>(seconds)));
+}
+
+std::string text(const Json& json, const char* key) { return json.value(key, std::string()); }
+
+void print_status(const Json& status) {
+  const Json& engine = status.at("engine");
+  fmt::print("node        {}, fairlead {}, up {}\n", text(status, "node"), text(status, "version"),
+             uptime(status.value("uptime_s", 0.0)));
+  const std::string mode = text(engine, "mode");
+  const uint64_t workers = engine.value("workers", uint64_t{0});
+  const bool user = text(engine, "name") == "user";
+  fmt::print("engine      {} on {}, {} XDP{}, {} worker{}\n", text(engine, "name"),
+             text(engine, "interface"), mode,
+             user ? (engine.value("zero_copy", false) ? ", zero-copy" : ", copy mode") : "",
+             workers, workers == 1 ? "" : "s");
+  if (const std::string note = text(engine, "note"); !note.empty())
+    fmt::print("            {}\n", note);
+  fmt::print("forwarding  {}\n", status.value("forwarding", false) ? "yes" : "not yet");
+  fmt::print("config      generation {}, {} reloads, {} refused; tables {}\n",
+             status.value("generation", uint64_t{0}),
+             status.at("reloads").value("applied", uint64_t{0}),
+             status.at("reloads").value("refused", uint64_t{0}),
+             status.value("table_generation", uint64_t{0}));
+  if (const std::string why = text(status, "last_refusal"); !why.empty()) {
+    fmt::print("            refused: {}\n", why);
+  }
+  const Json& packets = status.at("packets");
+  fmt::print("packets     {} forward, {} reply, {} drop, {} pass\n",
+             packets.value("forward", uint64_t{0}), packets.value("reply", uint64_t{0}),
+             packets.value("drop", uint64_t{0}), packets.value("pass", uint64_t{0}));
+}
+
+std::string why(const Json& backend) {
+  if (const std::string missing = text(backend, "no_next_hop"); !missing.empty()) return missing;
+  return text(backend, "reason");
+}
+
+void print_pools(const Json& pools) {
+  size_t width = 7;
+  for (const Json& pool : pools) {
+    for (const Json& backend : pool.at("backends")) {
+      width = std::max(width, text(backend, "name").size());
+    }
+  }
+  for (const Json& pool : pools) {
+    fmt::print("\npool {} ({})\n", text(pool, "id"), text(pool, "method"));
+    fmt::print("  {:{}}  {:7}  {:9}  {:>6}  {:>6}  {:>12}  {}\n", "backend", width, "health",
+               "flows", "weight", "share", "packets", "why");
+    const double slots = std::max(1.0, pool.value("slots", 0.0));
+    for (const Json& backend : pool.at("backends")) {
+      const char* flows = backend.value("takes_new", false)     ? "new"
+                          : backend.value("keeps_known", false) ? "known"
+                                                                : "none";
+      fmt::print("  {:{}}  {:7}  {:9}  {:>6}  {:>5.1f}%  {:>12}  {}\n", text(backend, "name"),
+                 width, text(backend, "health"),
+                 text(backend, "state") == "draining" ? "draining" : flows,
+                 backend.value("weight", uint64_t{0}), 100 * backend.value("slots", 0.0) / slots,
+                 backend.value("packets", uint64_t{0}), why(backend));
+    }
+  }
+}
+
+void status(const Options& options) {
+  const std::string where = where_of(options);
+  const Json status = ask(where, "/v1/status");
+  if (options.json) {
+    fmt::print("{}\n", status.dump(2));
+    return;
+  }
+  const Json pools = ask(where, "/v1/pools");
+  try {
+    print_status(status);
+    print_pools(pools);
+  } catch (const Json::exception& error) {
+    fail(fmt::format("the daemon is of another version: {}", error.what()), 1);
+  }
+}
+
+}  // namespace
+
+void add_status_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("status", "What the daemon on this machine does");
+  command->add_option("-c,--config", options->node_file, "node.toml of this machine")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] { status(*options); });
+}
+
+}  // namespace fairlead::cli
