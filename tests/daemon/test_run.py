@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""The daemon while it runs."""
+import json
+import signal
+import time
+
+import pytest
+from lab.host import wait_until
+from node import PROGRAM, VIP, pool, services
+
+SEND = "import socket,sys; s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); " \
+       "[s.sendto(b'x', (sys.argv[1], 7)) for _ in range(int(sys.argv[2]))]"
+
+
+def stop(node, number=signal.SIGTERM):
+    node.daemon.popen.send_signal(number)
+    return node.daemon.popen.wait(10)
+
+
+def test_says_ready_once_it_forwards_and_stops_cleanly(each_engine):
+    node = each_engine
+    node.server(1)
+    node.start()
+    assert node.get("/healthz")[::2] == (200, "ok\n")
+    assert node.get("/readyz")[::2] == (200, "ready\n")
+    status = node.json("/v1/status")
+    assert status["engine"]["name"] == node.engine
+    assert status["engine"]["mode"] in ("native", "generic")
+    assert status["engine"]["workers"] >= 1
+    assert status["forwarding"] is True and status["generation"] == 1
+    assert "xdp" in node.host.run("ip", "-details", "link", "show", "eth0").stdout
+    assert f"engine {node.engine} on eth0: {status['engine']['mode']} XDP" in node.daemon.output()
+    assert stop(node) == 0
+    assert "STOPPING=1" in node.expect("STOPPING=1")
+    assert "prog/xdp" not in node.host.run("ip", "-details", "link", "show", "eth0").stdout
+    assert not node.socket.exists()
+
+
+def test_counts_packets_of_the_vip_by_verdict_and_lets_the_rest_through(each_engine):
+    node = each_engine
+    node.server(1)
+    udp = services(pool(hosts=(1,)))
+    udp["vips"][0]["services"][0] |= {"protocol": "udp", "port": 7}
+    node.configure(udp)
+    node.start()
+    node.far.run("python3", "-c", SEND, VIP, "50")
+    wait_until(lambda: node.metric("fairlead_service_packets_total", vip="v", service="udp/7") == 50, "50 packets")
+    assert node.metric("fairlead_backend_packets_total", pool="web", backend="10.0.0.1:80") == 50
+    assert node.metric("fairlead_packets_total", verdict="forward", reason="new") == 1
+    assert node.metric("fairlead_packets_total", verdict="forward", reason="known") == 49
+    assert node.metric("fairlead_service_new_connections_total", vip="v", service="udp/7") == 1
+    assert node.metric("fairlead_bytes_total", direction="in") > 0
+    node.far.run("ping", "-c", "1", "-W", "5", "10.0.0.254")
+    assert node.metric("fairlead_packets_total", verdict="pass", reason="not_vip") > 0
+
+
+def test_finds_out_who_is_up_and_why_others_are_not(node):
+    good, _ = node.server(1), node.server(2, status=503)
+    node.configure(services(pool(hosts=(1, 2, 3))))
+    node.start()
+    known = node.wait_for_health(b1="up", b2="down", b3="down")
+    assert known["10.0.0.2:80"]["reason"] == "status 503"
+    assert known["10.0.0.3:80"]["reason"] == "refused"
+    wait_until(lambda: node.backends()["10.0.0.1:80"]["slots"] == 251, "a table of the one that is up")
+    assert node.metric("fairlead_backend_up", pool="web", backend="10.0.0.1:80") == 1
+    assert node.metric("fairlead_backend_up", pool="web", backend="10.0.0.2:80") == 0
+    assert node.metric("fairlead_health_checks_total", pool="web", result="status") >= 3
+    assert "backend 10.0.0.2:80 of pool web is down: status 503" in node.daemon.output()
+
+    node.far.start("server3", "python3", "-m", "http.server", "80", "--bind", "10.0.0.3",
+                   cwd=node.folder)
+    node.wait_for_health(b3="up")
+    wait_until(lambda: 100 < node.backends()["10.0.0.3:80"]["slots"] < 150, "half of the table")
+    good.stop()
+    known = node.wait_for_health(b1="down")
+    assert known["10.0.0.1:80"]["takes_new"] is False
+
+
+def test_one_probe_serves_all_pools_that_ask_the_same(node):
+    node.server(1)
+    node.configure(services(pool("a", (1,)), pool("b", (1,))))
+    node.start()
+    node.wait_for_health(b1="up")
+    first, second = (node.metric("fairlead_health_checks_total", pool=name, result="passed") for name in "ab")
+    assert abs(first - second) <= 1, "each answer counts for both"
+    time.sleep(2)
+    later = node.metric("fairlead_health_checks_total", pool="a", result="passed")
+    assert 8 <= later - first <= 12, "every 200 ms, not twice as often"
+
+
+def test_takes_next_hops_from_the_kernel_and_says_why_there_is_none(node):
+    node.server(1)
+    node.configure(services(pool(hosts=(1, 77)), pool("far", (), backends=[{"ip": "192.0.2.1", "port": 80}])))
+    node.start()
+    far = json.loads(node.far.run("ip", "-j", "link", "show", "eth0").stdout)[0]["address"]
+    wait_until(lambda: node.backends()["10.0.0.1:80"].get("next_hop") == far, "the MAC address of the far end")
+    known = node.backends()
+    assert known["192.0.2.1:80"]["no_next_hop"] == "no route to 192.0.2.1"
+    assert known["10.0.0.77:80"]["takes_new"] is False
+    wait_until(lambda: "10.0.0.77 " in node.backends()["10.0.0.77:80"]["no_next_hop"], "who does not answer")
+
+    node.host.ip("route add 192.0.2.0/24 via 10.0.0.2")
+    wait_until(lambda: node.backends()["192.0.2.1:80"].get("next_hop") == far, "a next hop by the new route")
+    node.host.ip("route del 192.0.2.0/24")
+    wait_until(lambda: "next_hop" not in node.backends()["192.0.2.1:80"], "the route is gone")
+    assert "backend 192.0.2.1 has no next hop: no route to 192.0.2.1" in node.daemon.output()
+
+
+def test_keeps_neighbours_fresh_that_only_the_engine_uses(node):
+    node.configure(services(pool(check={"type": "none"})))
+    node.host.sysctl(net__ipv4__neigh__eth0__base_reachable_time_ms=1000,
+                     net__ipv4__neigh__eth0__delay_first_probe_time=1)
+    node.start()
+    wait_until(lambda: node.backends()["10.0.0.1:80"].get("next_hop"), "a next hop")
+    states = set()
+    for _ in range(30):
+        states.add(node.host.run("ip", "neigh", "show", "10.0.0.1").stdout.split()[-1])
+        assert node.backends()["10.0.0.1:80"].get("next_hop")
+        time.sleep(0.2)
+    assert "REACHABLE" in states
+    assert states & {"DELAY", "PROBE"}, "a stale entry is verified"
+
+
+def test_with_a_gateway_mac_all_go_there(node):
+    node.write(forwarder='gateway_mac = "02:00:00:00:00:07"')
+    node.start()
+    assert {backend["next_hop"] for backend in node.backends().values()} == {"02:00:00:00:00:07"}
+
+
+def test_sighup_applies_a_new_services_file(each_engine):
+    node = each_engine
+    node.server(1), node.server(2)
+    node.start()
+    node.configure(services(pool(hosts=(2,)), pool("other", (1,))))
+    node.daemon.popen.send_signal(signal.SIGHUP)
+    wait_until(lambda: node.metric("fairlead_config_generation") == 2, "generation 2")
+    assert {p["id"] for p in node.json("/v1/pools")} == {"web", "other"}
+    assert [s["service"] for s in node.json("/v1/vips/v")["services"]] == ["tcp/80", "tcp/81"]
+    assert node.metric("fairlead_config_reloads_total", result="applied") == 1
+    lines = node.expect("RELOADING=1")
+    assert any(line.startswith("MONOTONIC_USEC=") for line in lines)
+    node.expect("READY=1")
+
+
+def test_sighup_refuses_a_wrong_file_as_a_whole(node):
+    node.server(1), node.server(2)
+    node.start()
+    wrong = services(pool(hosts=(2,)))
+    wrong["vips"][0]["services"][0]["backend_pool"] = "wbe"
+    node.configure(wrong)
+    node.daemon.popen.send_signal(signal.SIGHUP)
+    wait_until(lambda: node.metric("fairlead_config_reloads_total", result="refused") == 1, "a refusal")
+    assert node.metric("fairlead_config_generation") == 1
+    assert [b["name"] for b in node.json("/v1/backends")] == ["10.0.0.1:80", "10.0.0.2:80"]
+    assert "wbe" in node.json("/v1/status")["last_refusal"]
+    assert f"{node.services}:" in node.daemon.output() and "the old one stays" in node.daemon.output()
+
+    node.services.unlink()
+    node.daemon.popen.send_signal(signal.SIGHUP)
+    wait_until(lambda: node.metric("fairlead_config_reloads_total", result="refused") == 2, "another refusal")
+    assert "does not exist" in node.json("/v1/status")["last_refusal"]
+
+    node.configure(services(pool(hosts=(2,))))
+    node.daemon.popen.send_signal(signal.SIGHUP)
+    wait_until(lambda: node.metric("fairlead_config_generation") == 2, "the mended file")
+    assert node.json("/v1/status")["last_refusal"] == ""
+
+
+def test_checks_that_are_not_there_yet_are_said_once_and_count_as_up(node):
+    node.configure(services(pool(check={"type": "https"}), pool("pinged", (3,), check={"type": "icmp"})))
+    node.start()
+    assert node.daemon.output().count("health checks of type https are not implemented yet") == 1
+    assert node.daemon.output().count("health checks of type icmp are not implemented yet") == 1
+    wait_until(lambda: all(b["takes_new"] for b in node.backends().values()), "all take flows")
+    assert {b["health"] for b in node.backends().values()} == {"unknown"}
+
+
+def test_serves_on_a_tcp_port_too(node):
+    node.write(http_at="127.0.0.1:9100")
+    node.start()
+    done = node.host.run("curl", "-s", "-i", "http://127.0.0.1:9100/v1/nothing")
+    assert done.stdout.startswith("HTTP/1.1 404 ") and "application/problem+json" in done.stdout
+    assert node.run("status", "-c", node.config).returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stops_on_either_signal_though_backends_do_not_answer(node, number):
+    node.configure(services(pool(hosts=(77, 78), check={"interval": "1s", "timeout": "60s"})))
+    node.start()
+    assert stop(node, number) == 0
+
+
+def test_status_shows_the_node_and_why_a_backend_is_down(node):
+    node.server(1)
+    node.start()
+    node.wait_for_health(b1="up", b2="down")
+    done = node.run("status", "-c", node.config)
+    assert done.returncode == 0, done.stderr
+    assert "engine      xdp on eth0, " in done.stdout
+    row = next(line for line in done.stdout.splitlines() if "10.0.0.2:80" in line)
+    assert "down" in row and "refused" in row
+    assert json.loads(node.run("status", "-c", node.config, "--json").stdout)["node"] == "n1"
+
+
+def test_status_has_exit_code_3_without_a_daemon(node):
+    done = node.run("status", "-c", node.config)
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1 and "no daemon answers" in done.stderr
+
+
+def test_takes_a_relative_path_of_its_configuration(node):
+    node.daemon = node.host.start("fairlead", "sh", "-c", f"cd {node.folder} && exec {PROGRAM} run -c node.toml")
+    wait_until(lambda: node.socket.exists() and node.get("/readyz")[0] == 200, "ready")
