@@ -153,6 +153,8 @@ class Planner {
 
 }  // namespace
 
+Plan plan(const Input& input, const Tables& previous) { return Planner(input, previous).run(); }
+
 uint64_t splitmix64(uint64_t& state) {
   state += 0x9e3779b97f4a7c15;
   uint64_t z = state;
