@@ -17,8 +17,8 @@ test: dependencies  ## everything that must hold; STAGES="unit house" for a part
 demo: dependencies build  ## the main job, live, in network namespaces; ENGINE=xdp|user, HOLD=1 keeps it up
 	@ENGINE="$(ENGINE)" HOLD="$(HOLD)" lab/demo
 
-bench: build  ## every benchmark, on a machine that does nothing else
-	@for bench in build/release/bench/*; do "$$bench" --benchmark_color=false || exit; done
+bench: build  ## every benchmark as one table, on a machine that does nothing else
+	@bench/run
 
 asan: dependencies  ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(PYTHON) tests/run asan

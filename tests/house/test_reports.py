@@ -23,7 +23,8 @@ def test_passes_unexpectedly(): pass
 GTEST = '''<testsuites>
 <testcase classname="Table" name="Finds" status="run" result="completed"/>
 <testcase classname="Table" name="Loses" status="run" result="completed">{failure}</testcase>
-<testcase classname="Table" name="Waits" status="run" result="skipped"><skipped message="a.cc:1&#x0A;no AVX2"/></testcase>
+<testcase classname="Table" name="Waits" status="run" result="skipped">
+<skipped message="a.cc:1&#x0A;no AVX2"/></testcase>
 <testcase classname="Table" name="DISABLED_Old" status="notrun" result="suppressed"/>
 </testsuites>'''
 
