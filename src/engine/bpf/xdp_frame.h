@@ -14,7 +14,12 @@ struct XdpFrame {
 
   explicit XdpFrame(xdp_md* context) : context_(context) { find(); }
   Handle handle() const { return context_; }
-  core::u32 length() const { return static_cast<core::u32>(end_ - data_); }
+  // Jumbo frames come in several buffers, of which only the first can be read here. No driver cuts
+  // a frame that fits into 1,536 bytes, so the usual ones do not pay for the call.
+  core::u32 length() const {
+    const auto first = static_cast<core::u32>(end_ - data_);
+    return first < 1536 ? first : static_cast<core::u32>(xdp_get_buff_len(context_));
+  }
 
   template <class Header>
   Header* at(core::u32 offset) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/replay/outputs.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -12,6 +13,7 @@ namespace fairlead::replay {
 namespace {
 
 constexpr size_t chunk = 64 * 1024;
+constexpr size_t longest = engine::CaptureReader::largest_frame;
 
 std::unexpected<Error> not_writable(const std::string& path) {
   return failure(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
@@ -65,7 +67,8 @@ Result<Outputs> Outputs::create(const Options& options, engine::Precision precis
 }
 
 Result<void> Outputs::left(uint64_t time_ns, std::span<const std::byte> frame) {
-  return out_.write(time_ns, frame);
+  // A frame as long as a capture can hold, and a tunnel: what does not fit is padding.
+  return out_.write(time_ns, frame.first(std::min<size_t>(frame.size(), longest)));
 }
 
 Result<void> Outputs::passed(uint64_t time_ns, std::span<const std::byte> frame) {

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <utility>
 
@@ -51,7 +51,6 @@ class Replay {
   std::vector<std::byte> buffer_;  // room in front, then the frame in hand
   uint64_t first_ns_ = 0;          // time of the first frame, since 1970
   uint64_t now_ns_ = 0;            // since the first frame
-  uint64_t due_ns_ = 0;            // when the script's next change happens
   uint64_t cut_ = 0;               // frames of which the capture has only a part
   Summary summary_;
 };
@@ -59,13 +58,12 @@ class Replay {
 // Makes everything happen that is due by now.
 Result<void> Replay::advance(uint64_t now_ns) {
   now_ns_ = std::max(now_ns_, now_ns);
-  while (due_ns_ <= now_ns_) {
-    if (auto done = script_.perform(publisher_, clock_ms(due_ns_)); !done) return done;
+  for (auto due = script_.next_ns(); due && *due <= now_ns_; due = script_.next_ns()) {
+    if (auto done = script_.perform(publisher_, clock_ms(*due)); !done) return done;
     if (publisher_.snapshot() != learnt_) {
       learnt_ = publisher_.snapshot();
       lines_.learn(publisher_);
     }
-    due_ns_ = script_.next_ns().value_or(std::numeric_limits<uint64_t>::max());
   }
   return {};
 }
@@ -122,28 +120,34 @@ Summary Replay::finish(const std::string& warning) {
   return std::move(summary_);
 }
 
+Result<void> take_all(engine::CaptureReader& reader, Replay& replay, Outputs& outputs) {
+  for (;;) {
+    const auto captured = reader.next();
+    if (!captured) return std::unexpected(captured.error());
+    if (!*captured) return {};
+    if (auto taken = replay.take(**captured, outputs); !taken) return taken;
+  }
+}
+
 }  // namespace
 
 Result<Summary> replay(const Options& options, Script& script) {
   auto reader = engine::CaptureReader::open(options.in);
   if (!reader) return std::unexpected(reader.error());
-  auto runner = options.engine == Engine::xdp ? make_xdp_runner(options.capacity)
-                                              : make_user_runner(options.capacity);
+  tables::Capacity capacity = options.capacity;
+  capacity.workers = std::bit_ceil(options.workers);
+  auto runner =
+      options.engine == Engine::xdp ? make_xdp_runner(capacity) : make_user_runner(capacity);
   if (!runner) return std::unexpected(runner.error());
   Replay replay(options, script, std::move(*runner));
   if (auto begun = replay.advance(0); !begun) return std::unexpected(begun.error());
   auto outputs = Outputs::create(options, reader->precision());
   if (!outputs) return std::unexpected(outputs.error());
 
-  for (;;) {
-    const auto captured = reader->next();
-    if (!captured) return std::unexpected(captured.error());
-    if (!*captured) break;
-    if (auto taken = replay.take(**captured, *outputs); !taken) {
-      return std::unexpected(taken.error());
-    }
-  }
-  if (auto closed = outputs->close(); !closed) return std::unexpected(closed.error());
+  const Result<void> taken = take_all(*reader, replay, *outputs);
+  const Result<void> closed = outputs->close();
+  if (!taken) return std::unexpected(taken.error());
+  if (!closed) return std::unexpected(closed.error());
   return replay.finish(reader->warning());
 }
 
