@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <deque>
 #include <map>
 #include <random>
 #include <vector>
@@ -43,6 +44,8 @@ struct Buffer {
     held = {bytes.data() + engine::frame_offset, static_cast<uint32_t>(frame.size()),
             engine::frame_offset, 0};
   }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
   std::vector<uint8_t> frame() const { return {held.data, held.data + held.length}; }
 
   std::array<uint8_t, 2048> bytes{};
@@ -77,11 +80,11 @@ TEST(process_batch, gives_the_same_as_the_path_frame_by_frame) {
       one.publisher.set_flags(0, member, flags);
       many.publisher.set_flags(0, member, flags);
     }
-    std::vector<Buffer> first;
+    std::deque<Buffer> first;
     for (size_t n = random() % (largest_batch + 1); n != 0; n--) {
       first.emplace_back(random_frame(random));
     }
-    std::vector<Buffer> second;
+    std::deque<Buffer> second;
     std::vector<engine::HeldFrame> held;
     for (const Buffer& buffer : first) second.emplace_back(buffer.frame());
     for (const Buffer& buffer : second) held.push_back(buffer.held);
