@@ -20,12 +20,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!frame || !*frame) {
       break;
     }
-    uint8_t sum = 0;
+    volatile uint8_t sum = 0;  // read every byte, for AddressSanitizer to see
     for (const std::byte byte : (*frame)->bytes) {
       sum = static_cast<uint8_t>(sum + static_cast<uint8_t>(byte));
     }
     bytes += (*frame)->bytes.size();
-    if ((*frame)->bytes.size() > CaptureReader::largest_frame || bytes > size || sum > 255) {
+    if ((*frame)->bytes.size() > CaptureReader::largest_frame || bytes > size) {
       std::abort();
     }
   }
