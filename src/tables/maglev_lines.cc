@@ -131,9 +131,10 @@ class Filling {
   void go_round(Group& group) {
     uint32_t kept = group.first;
     for (uint32_t i = group.first; i < group.last; i++) {
-      Walker walker = walkers_[i];
-      visit(walker);
-      if (walker.left != 0) walkers_[kept++] = walker;
+      visit(walkers_[i]);
+      if (walkers_[i].left == 0) continue;
+      if (kept != i) walkers_[kept] = walkers_[i];
+      kept++;
     }
     group.last = kept;
   }
@@ -143,16 +144,19 @@ class Filling {
     const uint64_t line = line_masks[walker.family][walker.position % lines_per_word];
     walker.position += walker.skip;
     if (walker.position >= prime_) walker.position -= prime_;
-    for (uint64_t open = free_[word] & line; open != 0 && walker.left != 0; open &= open - 1) {
-      take(word * 64 + static_cast<uint32_t>(std::countr_zero(open)), walker);
-    }
+    const uint64_t open = free_[word] & line;
+    if (open != 0) take(word, open, walker);
   }
 
-  void take(uint32_t slot, Walker& walker) {
-    table_[slot] = walker.owner;
-    free_[slot / 64] &= ~(uint64_t{1} << slot % 64);
-    free_slots_--;
-    walker.left--;
+  // The first slots of these, as many as the quota allows.
+  void take(uint32_t word, uint64_t slots, Walker& walker) {
+    uint32_t count = static_cast<uint32_t>(std::popcount(slots));
+    for (; count > walker.left; count--) slots ^= std::bit_floor(slots);
+    free_[word] ^= slots;
+    free_slots_ -= count;
+    walker.left -= count;
+    uint16_t* const owners = &table_[word * 64];
+    for (; slots != 0; slots &= slots - 1) owners[std::countr_zero(slots)] = walker.owner;
   }
 
   void give_the_rest() {
@@ -168,7 +172,7 @@ class Filling {
         // Different identities have different hashes, so nothing depends on the order of `live`.
         const auto least = std::ranges::min_element(
             live, {}, [salt](const Walker* walker) { return mix(walker->identity ^ salt); });
-        take(slot, **least);
+        take(word, open & -open, **least);
         if ((*least)->left == 0) live.erase(least);
       }
     }
