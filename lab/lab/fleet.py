@@ -90,7 +90,7 @@ class Backend:
         self.nginx.stop()
         self.echo.stop()
 
-    def expect_ready(self):
+    def is_ready(self):
         self.nginx.expect_running()
         self.echo.expect_running()
         return self.host.run("curl", "-sf", "-m", "1", f"http://{VIPS[0]}/", check=False).returncode == 0
@@ -145,9 +145,12 @@ class Node:
         self.host.run("sh", "-c", "rm -rf /sys/fs/bpf/fairlead*")
 
     def power_on(self):
-        """Boots it; the router sends it traffic again once it forwards."""
+        """Boots it; the router sends it traffic again once it forwards and has seen the backends that are up."""
+        others = [node for node in self.fleet.nodes if node is not self and node.process.running]
+        self.fleet.route_to(others)     # or the kernel would use the next hop again as soon as its link is up
         self.fleet.router.ip(f"link set {self.name} up")
         self.start().wait_ready()
+        wait_until(lambda: all(self.up() == node.up() for node in others), f"{self.name}: same health as the others")
         self.fleet.route_to([node for node in self.fleet.nodes if node.process.running])
 
     def metrics(self):
@@ -155,6 +158,14 @@ class Node:
         answer = self.host.run("curl", "-sf", "-m", "1", "http://127.0.0.1:9100/metrics", check=False)
         lines = [line.rsplit(" ", 1) for line in answer.stdout.splitlines() if line and not line.startswith("#")]
         return {name: float(value) for name, value in lines} if answer.returncode == 0 else {}
+
+
+    def up(self):
+        """Its view of the backends: name of the metric -> 1.0 or 0.0."""
+        return {name: value for name, value in self.metrics().items() if name.startswith("fairlead_backend_up{")}
+
+    def sees_all_backends(self):
+        return set(self.up().values()) == {1.0}
 
 
 class Fleet:
@@ -166,7 +177,7 @@ class Fleet:
         self.router.sysctl(net__ipv4__ip_forward=1, net__ipv6__conf__all__forwarding=1,
                            net__ipv4__fib_multipath_hash_policy=1, net__ipv6__fib_multipath_hash_policy=1,
                            net__ipv6__conf__all__keep_addr_on_down=1)
-        self.client.sysctl(net__ipv4__ip_local_port_range="1024 65535")
+        self.client.sysctl(net__ipv4__ip_local_port_range="20000 65535")  # burst() takes lower ones
         self.connect(self.client, "client", 1, 0, mtu=1500)
         self.services = self.write_services(backends)
         self.backends = [Backend(self, number) for number in range(1, backends + 1)]
@@ -176,12 +187,15 @@ class Fleet:
             self.start()
 
     def start(self):
-        for part in self.backends + self.nodes:
-            part.start()
+        for backend in self.backends:
+            backend.start()
+        for backend in self.backends:
+            wait_until(backend.is_ready, f"{backend.name}: nginx answers on {VIPS[0]}")
+        for node in self.nodes:
+            node.start()
         for node in self.nodes:
             node.wait_ready()
-        for backend in self.backends:
-            wait_until(backend.expect_ready, f"{backend.name}: nginx answers on {VIPS[0]}")
+            wait_until(node.sees_all_backends, f"{node.name}: all backends are up", 20)
         self.route_to(self.nodes)
         for vip in VIPS:
             wait_until(lambda: self.client.run("curl", "-sf", "-m", "1", url(vip), check=False).returncode == 0,
@@ -223,7 +237,7 @@ class Fleet:
         self.router.run("nft", "-f", "-", input=f"table inet lab {{\n{counters}\nchain forward {{\n"
                         f"type filter hook forward priority 0; policy accept;\n{rules}\n}}\n}}\n")
 
-    def burst(self, count, first_port=10_000):
+    def burst(self, count, first_port=2_000):
         """`count` HTTP requests to each VIP, a connection each: who answered how many, and what failed."""
         done = self.client.run(sys.executable, Path(__file__).with_name("burst.py"), count, first_port,
                                *(url(vip) for vip in VIPS), timeout=120)

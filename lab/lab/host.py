@@ -22,9 +22,11 @@ from pathlib import Path
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 
-# A new mount of sysfs shows the devices of the new network namespace; the bpffs must lie over it.
+# A new mount of sysfs shows the devices of the new network namespace; the bpffs must lie over it. Without
+# duplicate address detection, IPv6 works from the first packet on.
 BECOME_HOST = """
 mount -t sysfs sysfs /sys && mount -t bpf bpf /sys/fs/bpf && mount -t tmpfs tmpfs /run && hostname "$1" &&
+sysctl -qw net.ipv6.conf.default.accept_dad=0 net.ipv6.conf.default.dad_transmits=0 &&
 ip link set lo up && echo ready && exec sleep infinity
 """
 

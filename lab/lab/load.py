@@ -34,8 +34,8 @@ class Period:
 
 
 def kind_of(error):
-    return {ConnectionRefusedError: "refused", ConnectionResetError: "reset",
-            asyncio.TimeoutError: "timeout"}.get(type(error), "other")
+    return {ConnectionRefusedError: "refused", ConnectionResetError: "reset", asyncio.TimeoutError: "timeout",
+            ConnectionAbortedError: "cut short"}.get(type(error), "other")
 
 
 async def get(url, source_port=None):
@@ -50,7 +50,7 @@ async def get(url, source_port=None):
         writer.close()
     head, _, body = answer.partition(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 200"):
-        raise ConnectionError(head[:40])
+        raise ConnectionAbortedError(head[:40])
     return body.decode().strip()
 
 
