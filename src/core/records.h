@@ -56,7 +56,7 @@ constexpr u16 branched = 8;   // has routes or a split
 
 // A Maglev table: `size` slots from `offset` on, and the first limits::slot_mirror of them again.
 // One 8-byte word, so that a table is exchanged by one store. size 0: nothing to choose from.
-struct TableRef {
+struct alignas(8) TableRef {
   u32 offset;
   u32 size;
 };

@@ -18,7 +18,12 @@ struct XdpTables {
   const Settings& settings() const { return xdp::settings; }
   const PrefixLengths& prefixes() const { return xdp::settings.prefixes[generation & 1]; }
   const Row& row(u32 i) const { return rows[(i & rows_mask) + (generation & 1) * (rows_mask + 1)]; }
-  TableRef table(u32 i) const { return tables[i & tables_mask]; }
+  // One load, else a packet could pair the offset of one table with the size of another.
+  TableRef table(u32 i) const {
+    const void* at = &tables[i & tables_mask];
+    const u64 word = *static_cast<const volatile u64*>(at);  // clang-19 has no atomic load for BPF
+    return __builtin_bit_cast(TableRef, word);
+  }
   Slot slot(u32 i) const { return slots[i & slots_mask]; }
   const Backend& backend(u32 i) const { return backends[i & backends_mask]; }
   template <class Bucket>
