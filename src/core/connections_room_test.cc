@@ -22,12 +22,7 @@ template <class Bucket>
 struct Entry {
   u64 number;
 
-  u64 hash() const {
-    u64 h = number * 0x9e3779b97f4a7c15 + 1;
-    h = (h ^ h >> 31) * 0xbf58476d1ce4e5b9;
-    h = (h ^ h >> 27) * 0x94d049bb133111eb;
-    return h ^ h >> 31;
-  }
+  u64 hash() const { return hash_of(number); }
   KeyOf<Bucket> key() const {
     if constexpr (std::is_same_v<Bucket, NarrowBucket>)
       return number << 16 | 1;

@@ -207,6 +207,14 @@ class TestTables {
 };
 static_assert(Tables<TestTables>);
 
+// A hash for tests that number their flows (the finalizer of splitmix64).
+constexpr u64 hash_of(u64 number) {
+  u64 h = number * 0x9e3779b97f4a7c15;
+  h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9;
+  h = (h ^ h >> 27) * 0x94d049bb133111eb;
+  return h ^ h >> 31;
+}
+
 constexpr u8 usable = backend_flag::takes_new | backend_flag::keeps_known;
 
 }  // namespace fairlead::core::test
