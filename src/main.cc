@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "operator/cli/backend.h"
 #include "operator/cli/check.h"
+#include "operator/cli/replay.h"
 #include "operator/cli/run.h"
 #include "operator/cli/status.h"
 
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
 
   fairlead::cli::add_run_command(app);
   fairlead::cli::add_check_command(app);
+  fairlead::cli::add_replay_command(app);
   fairlead::cli::add_status_command(app);
   fairlead::cli::add_backend_commands(app);
 
