@@ -3,10 +3,22 @@
 import corpora
 import pytest
 from corpora import START, TEN, at_times
+from kit import pcap
 from kit.packets import VIP, tcp, udp
-from replays import agree
+from replays import agree, difference, replay
 
 SMALL = {"connection_table_size": 1024}
+
+
+def test_a_difference_would_be_seen_and_named(tmp_path):
+    frames = at_times(corpora.samples())
+    pcap.write(tmp_path / "in.pcap", frames)
+    one = replay(tmp_path / "one", corpora.mixed(), tmp_path / "in.pcap", "user")
+    other = replay(tmp_path / "other", corpora.mixed(hash_seed="0x1"), tmp_path / "in.pcap", "xdp")
+    assert one.bytes("out.pcap") != other.bytes("out.pcap")
+    story = difference(one, other, tmp_path / "in.pcap")
+    assert story.startswith("frame 1: ") or story.startswith("frame 2: "), story
+    assert "user: {" in story and "xdp:  {" in story
 
 
 def test_all_captures_one_behind_the_other(tmp_path):
