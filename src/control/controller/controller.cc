@@ -262,19 +262,18 @@ void Controller::tell_flip(const health::Flip& flip, Actions& actions) const {
   const config::Endpoint at{{flip.check.target.family, flip.check.target.address},
                             flip.check.target.port};
   constexpr size_t shown = 3;
-  std::string names;
   const auto pools = pools_of(flip.check);
+  std::string of = pools.empty() ? "" : pools.size() == 1 ? " of pool " : " of pools ";
   size_t count = 0;
   for (const std::string& pool : pools) {
     if (++count > shown) break;
-    names += (names.empty() ? "" : ", ") + pool;
+    of += (count > 1 ? ", " : "") + pool;
   }
-  if (pools.size() > shown) names += fmt::format(" and {} more", pools.size() - shown);
+  if (pools.size() > shown) of += fmt::format(" and {} more", pools.size() - shown);
   const bool up = flip.state == health::State::up;
-  actions.push_back(
-      Tell{up ? log::Level::info : log::Level::warning,
-           fmt::format("backend {} of pool{} {} is {}: {}", config::to_text(at),
-                       pools.size() > 1 ? "s" : "", names, up ? "up" : "down", flip.reason)});
+  actions.push_back(Tell{up ? log::Level::info : log::Level::warning,
+                         fmt::format("backend {}{} is {}: {}", config::to_text(at), of,
+                                     up ? "up" : "down", flip.reason)});
 }
 
 }  // namespace fairlead::controller

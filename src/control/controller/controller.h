@@ -113,7 +113,8 @@ class Controller {
     std::vector<config::IpAddress> own;
     Plan plan;
     Roster roster;
-    std::vector<std::vector<uint8_t>> flags;  // as the engine has them, by pool and member
+    std::vector<std::vector<uint8_t>> flags;        // as the engine has them, by pool and member
+    std::vector<std::vector<uint64_t>> slots = {};  // by pool and member; made for the first view
   };
   struct Seen {
     Health health = Health::unknown;
@@ -136,6 +137,7 @@ class Controller {
   NextHop hop_of(const config::IpAddress& backend) const;
   MemberState state_of(const Active& active, MemberId id) const;
   BackendView view_of(Time now, MemberId id) const;
+  static void count_slots(Active& active);
   void tell_flip(const health::Flip& flip, Actions& actions) const;
   static AddressKey key_of(const config::IpAddress& address);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "control/controller/engines.h"
 
+#include <algorithm>
 #include <array>
 
 #include "control/controller/capacity.h"
@@ -9,6 +10,8 @@
 
 namespace fairlead::controller {
 namespace {
+
+constexpr uint32_t most_spare_slots = 1u << 27;  // 256 MiB: what the in-kernel engine can map
 
 engine::Mode mode_of(config::XdpMode mode) {
   switch (mode) {
@@ -23,17 +26,22 @@ engine::Mode mode_of(config::XdpMode mode) {
 
 Result<std::unique_ptr<engine::Engine>> make_engine(const config::Configuration& configuration) {
   const config::Forwarder& forwarder = configuration.node.forwarder;
-  // Arrays do not grow while an engine runs, so there is room for the configuration several times:
-  // for its reloads and for its growth.
+  // Arrays do not grow while an engine runs, so there is room for as much again: what a reload
+  // replaces stays for a while beside the new.
   const config::Services* services = &configuration.services;
-  const std::array room{services, services, services, services};
+  const std::array once{services};
+  const std::array twice{services, services};
+  const uint32_t workers = forwarder.num_threads;
+  tables::Capacity capacity = capacity_for(forwarder, workers, twice);
+  const uint32_t least_slots = capacity_for(forwarder, workers, once).slots;
+  capacity.slots = std::max(least_slots, std::min(capacity.slots, most_spare_slots));
   const engine::Options options{
       .interface = forwarder.interface,
       .mode = mode_of(forwarder.xdp_mode),
-      .workers = forwarder.num_threads,
+      .workers = workers,
       .cpus = forwarder.cpu_affinity,
       .batch = forwarder.batch_size,
-      .capacity = capacity_for(forwarder, forwarder.num_threads, room),
+      .capacity = capacity,
   };
   return forwarder.engine == config::EngineKind::xdp ? xdp::make(options) : user::make(options);
 }

@@ -55,7 +55,18 @@ BackendView Controller::view_of(Time now, MemberId id) const {
   const uint8_t flags = active_->flags[id.pool][id.member];
   view.takes_new = (flags & core::backend_flag::takes_new) != 0;
   view.keeps_known = (flags & core::backend_flag::keeps_known) != 0;
+  view.slots = active_->slots[id.pool][id.member];
   return view;
+}
+
+// A table has many more slots than a scrape has time for; they change with the table only.
+void Controller::count_slots(Active& active) {
+  if (!active.slots.empty()) return;
+  for (const tables::Pool& pool : active.plan.snapshot->pools) {
+    std::vector<uint64_t>& slots = active.slots.emplace_back(pool.members.size());
+    if (!pool.table) continue;
+    for (const uint16_t owner : *pool.table) slots[owner]++;
+  }
 }
 
 View Controller::view(Time now) const {
@@ -65,6 +76,7 @@ View Controller::view(Time now) const {
   view.config_generation = config_generation_;
   view.table_generation = table_generation_;
   if (!active_) return view;
+  count_slots(*active_);
   const tables::Snapshot& snapshot = *active_->plan.snapshot;
   for (const config::Vip& vip : active_->services->vips) {
     view.vips.push_back({vip.id, config::to_text(vip.address), vip.owner, vip.description, {}});
@@ -80,9 +92,7 @@ View Controller::view(Time now) const {
     for (uint32_t m = 0; m < pool.members.size(); m++) {
       shown.backends.push_back(view_of(now, {p, m}));
     }
-    if (!pool.table) continue;
-    shown.slots = pool.table->size();
-    for (const uint16_t owner : *pool.table) shown.backends[owner].slots++;
+    if (pool.table) shown.slots = pool.table->size();
   }
   return view;
 }

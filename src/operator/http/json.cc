@@ -24,13 +24,13 @@ std::string_view name_of(engine::Mode mode) {
                                          : "automatic";
 }
 
-using Counts =
-    std::map<std::pair<std::string_view, std::string_view>, const core::BackendCounters*>;
+using Names = std::pair<std::string_view, std::string_view>;
+using Counts = std::map<Names, const core::BackendCounters*>;
 
 Counts counts_of(const View& view) {
   Counts counts;
   for (const auto& backend : view.counters.backends) {
-    counts.emplace(std::pair(backend.pool, backend.name), &backend.count);
+    counts.emplace(Names(backend.pool, backend.name), &backend.count);
   }
   return counts;
 }
@@ -50,7 +50,7 @@ Json backend_json(const std::string& pool, const BackendView& backend, const Cou
   json["takes_new"] = backend.takes_new;
   json["keeps_known"] = backend.keeps_known;
   json["slots"] = backend.slots;
-  if (const auto found = counts.find({pool, backend.name}); found != counts.end()) {
+  if (const auto found = counts.find(Names(pool, backend.name)); found != counts.end()) {
     json["packets"] = found->second->packets;
     json["bytes"] = found->second->bytes;
     json["connections"] = found->second->connections;
@@ -99,21 +99,20 @@ Json status_json(const View& view) {
           {"backends", {{"up", up}, {"down", down}, {"unknown", unknown}, {"usable", usable}}},
           {"packets", packets},
           {"reasons", reasons},
-          {"bytes", {{"in", view.counters.total.bytes_in}, {"out", view.counters.total.bytes_out}}},
           {"worker_packets", view.counters.worker_packets}};
 }
 
 Json vips_json(const View& view) {
-  std::map<std::pair<std::string_view, std::string_view>, const core::ServiceCounters*> counts;
+  std::map<Names, const core::ServiceCounters*> counts;
   for (const auto& service : view.counters.services) {
-    counts.emplace(std::pair(service.vip, service.name), &service.count);
+    counts.emplace(Names(service.vip, service.name), &service.count);
   }
   Json vips = Json::array();
   for (const auto& vip : view.vips) {
     Json services = Json::array();
     for (const auto& service : vip.services) {
       Json json = {{"service", service.name}, {"pool", service.pool}};
-      if (const auto found = counts.find({vip.id, service.name}); found != counts.end()) {
+      if (const auto found = counts.find(Names(vip.id, service.name)); found != counts.end()) {
         json["packets"] = found->second->packets;
         json["bytes"] = found->second->bytes;
         json["new_connections"] = found->second->new_connections;

@@ -81,10 +81,11 @@ class Listener final : public Server {
 
 // A socket that nobody listens on was left behind by a daemon that was killed.
 void remove_stale(asio::io_context& loop, const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_socket(path, ignored)) return;
   error_code error;
   Local::socket socket(loop);
   socket.connect(Local::endpoint(path), error);
-  std::error_code ignored;
   if (error == asio::error::connection_refused) std::filesystem::remove(path, ignored);
 }
 

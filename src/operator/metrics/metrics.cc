@@ -74,9 +74,6 @@ void packets(const View& view, Families& out) {
         {{"verdict", core::name_of(core::verdict_of(reason))}, {"reason", core::name_of(reason)}},
         uint64_t{total.reason[i]});
   }
-  out.counter("fairlead_bytes_total", "Bytes of packets that came and that left.")
-      .add({{"direction", "in"}}, uint64_t{total.bytes_in})
-      .add({{"direction", "out"}}, uint64_t{total.bytes_out});
   out.counter("fairlead_worker_packets_total", "Packets that a worker has dealt with.");
   for (size_t i = 0; i < view.counters.worker_packets.size(); i++) {
     out.add({{"worker", std::to_string(i)}}, view.counters.worker_packets[i]);

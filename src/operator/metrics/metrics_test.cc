@@ -29,14 +29,12 @@ TEST(Metrics, EveryReasonOfTheListHasASeriesWithItsVerdict) {
 
 TEST(Metrics, CountsOfTheEngineAppearWithTheirLabels) {
   View view;
-  view.counters.total.bytes_in = 1000;
   view.counters.total.evicted_full = 3;
   view.counters.worker_packets = {7, 8};
   view.counters.backends.push_back({"web", "10.0.0.1:80", {.packets = 12}});
   view.counters.services.push_back(
       {"v", "tcp/80", {.packets = 9, .bytes = 99, .new_connections = 1}});
   const std::string text = text_of(view);
-  EXPECT_THAT(text, HasSubstr("fairlead_bytes_total{direction=\"in\"} 1000\n"));
   EXPECT_THAT(text, HasSubstr("fairlead_connection_evictions_total{reason=\"full\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("fairlead_worker_packets_total{worker=\"1\"} 8\n"));
   EXPECT_THAT(
