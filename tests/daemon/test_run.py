@@ -51,7 +51,8 @@ def test_counts_packets_of_the_vip_by_verdict_and_lets_the_rest_through(each_eng
     assert node.metric("fairlead_service_new_connections_total", vip="v", service="udp/7") == 1
     assert node.metric("fairlead_service_bytes_total", vip="v", service="udp/7") == 50 * 29
     node.far.run("ping", "-c", "1", "-W", "5", "10.0.0.254")
-    assert node.metric("fairlead_packets_total", verdict="pass", reason="not_vip") > 0
+    if node.engine == "xdp":   # of the user engine the kernel keeps them, uncounted
+        assert node.metric("fairlead_packets_total", verdict="pass", reason="not_vip") > 0
 
 
 def test_finds_out_who_is_up_and_why_others_are_not(node):
