@@ -5,7 +5,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
-.PHONY: build test demo bench asan tsan tidy format fuzz clean help dependencies build-dependencies
+.PHONY: build test gate demo bench asan tsan tidy format fuzz clean help dependencies build-dependencies
 .DEFAULT_GOAL := build
 
 build: build/release/build.ninja  ## compile: the program is build/release/fairlead
@@ -13,6 +13,9 @@ build: build/release/build.ninja  ## compile: the program is build/release/fairl
 
 test: dependencies  ## everything that must hold; STAGES="unit house" for a part of it
 	@$(PYTHON) tests/run $(STAGES)
+
+gate: dependencies  ## make test, and the same once more with clang, clang-tidy and sanitizers
+	@$(PYTHON) tests/run --all
 
 demo: dependencies build  ## the main job, live, in network namespaces; ENGINE=xdp|user, HOLD=1 keeps it up
 	@ENGINE="$(ENGINE)" HOLD="$(HOLD)" lab/demo

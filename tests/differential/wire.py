@@ -93,7 +93,8 @@ class Wire:
         lab.cable(self.node, "eth0", self.far, "eth0", mtu=2000)
         for host, mac in ((self.node, NODE_MAC), (self.far, ROUTER_MAC)):
             host.sysctl(net__ipv6__conf__eth0__disable_ipv6=1)
-            host.ip("address flush dev lo", "link set eth0 down", f"link set eth0 address {mac} arp off", "link set eth0 up")
+            host.ip("address flush dev lo", "link set eth0 down", f"link set eth0 address {mac} arp off",
+                    "link set eth0 up")
         # Without a program at the far end a veth does not take what XDP_TX sends.
         self.far.ip(f"link set dev eth0 xdpdrv obj {Path(PROGRAM[0]).parent / 'bpf/pass.bpf.o'} sec xdp.frags")
         self.place = lab.folder / "node"
@@ -129,7 +130,9 @@ class Wire:
 
     def reasons(self):
         """Packets of the daemon by reason, once it has counted them all."""
-        text = self.node.run("curl", "-sS", "--unix-socket", self.place / "http.sock", "http://localhost/metrics").stdout
-        found = re.findall(r'^fairlead_packets_total\{verdict="(\w+)",reason="(\w+)"\} (\d+)$', text, flags=re.MULTILINE)
+        socket = self.place / "http.sock"
+        text = self.node.run("curl", "-sS", "--unix-socket", socket, "http://localhost/metrics").stdout
+        line = r'^fairlead_packets_total\{verdict="(\w+)",reason="(\w+)"\} (\d+)$'
+        found = re.findall(line, text, flags=re.MULTILINE)
         return {(verdict, reason): int(count) for verdict, reason, count in found if int(count)}
 

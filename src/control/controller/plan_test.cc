@@ -72,7 +72,7 @@ std::vector<std::string> names(const tables::Pool& pool) {
   return result;
 }
 
-// ---- Hashes that all nodes must agree on -------------------------------------------------------
+// Hashes that all nodes must agree on.
 
 TEST(Seeds, are_the_first_numbers_of_SplitMix64) {
   // The reference implementation's first numbers for the state 0.
@@ -101,7 +101,7 @@ TEST(IdentityHash, differs_where_anything_of_the_identity_does) {
   EXPECT_THAT(hashes, SizeIs(texts.size()));
 }
 
-// ---- CONTRACT section 8 ------------------------------------------------------------------------
+// CONTRACT section 8.
 
 MemberState state(Health health, uint32_t weight = 1) { return {health, false, true, weight}; }
 MemberState draining(Health health) { return {health, true, true, 1}; }
@@ -163,7 +163,7 @@ TEST(Flags, of_a_backend_without_a_next_hop_are_nothing) {
   EXPECT_THAT(flags({unreachable(up)}, config::Fail::open), ElementsAre(nothing));
 }
 
-// ---- Tables ------------------------------------------------------------------------------------
+// Tables.
 
 TableInput table_input(std::vector<bool> usable, std::vector<uint32_t> weights) {
   TableInput input;
@@ -295,7 +295,7 @@ TEST(Table, is_the_previous_one_while_nothing_that_decides_it_changes) {
   EXPECT_THAT(third.tables, SizeIs(2)) << "what is not used any more is forgotten";
 }
 
-// ---- Members: CONTRACT section 3 ---------------------------------------------------------------
+// Members: CONTRACT section 3.
 
 TEST(Members, of_one_address_are_one_backend_with_the_larger_weight) {
   config::Services services;
@@ -369,7 +369,7 @@ TEST(Members, of_included_pools_are_those_of_the_pool_and_their_own_check_counts
   EXPECT_FALSE(asked.contains("web 10.0.0.3"));
 }
 
-// ---- The rest of the snapshot ------------------------------------------------------------------
+// The rest of the snapshot.
 
 TEST(Snapshot, says_what_the_configuration_says) {
   config::NodeConfig config = node();

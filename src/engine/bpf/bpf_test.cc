@@ -194,7 +194,7 @@ TEST_F(Bpf, an_object_without_arrays_says_the_same_without_privileges) {
   EXPECT_THAT(text, HasSubstr("not permitted; run as root"));
 }
 
-// ---- Attaching --------------------------------------------------------------------------------
+// Attaching.
 
 class Attach : public Bpf {
  protected:
@@ -277,7 +277,7 @@ TEST_F(Attach, an_interface_that_has_gone_is_said_to_be_gone) {
               HasSubstr("interface far0: does not exist"));
 }
 
-// ---- Interfaces -------------------------------------------------------------------------------
+// Interfaces.
 
 TEST_F(Bpf, an_interface_is_described_as_it_is_in_this_namespace) {
   const VethPair veth({.queues = 3, .mtu = 1700});

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <memory>
 
-#include "engine/xdp/program.h"
 #include "engine/samples.h"
+#include "engine/xdp/program.h"
 #include "fairlead_restore.bpf.h"
 #include "tables/publisher.h"
 
