@@ -24,7 +24,7 @@ class Tables {
       : now_(now), settings_(memory.settings) {
     const tables::Capacity& size = memory.capacity;
     const core::u32 generation =
-        std::atomic_ref(memory.settings->generation).load(std::memory_order_acquire) & 1;
+        std::atomic_ref(memory.settings->generation).load(std::memory_order_seq_cst) & 1;
     prefixes_ = &memory.settings->prefixes[generation];
     rows_ = {memory.rows + size_t{generation} * size.rows, size.rows - 1};
     tables_ = {memory.tables, size.tables - 1};

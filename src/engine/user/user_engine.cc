@@ -19,6 +19,7 @@
 #include "engine/counters.h"
 #include "engine/io/afxdp.h"
 #include "engine/user/stub.h"
+#include "engine/user/tsan.h"
 #include "engine/user/worker.h"
 #include "tables/publisher.h"
 
