@@ -92,7 +92,7 @@ class Rules {
     }
   }
 
-  // ---- VIPs ------------------------------------------------------------------------------------
+  // VIPs.
 
   void unique_addresses() {
     std::map<std::string, size_t> first;
@@ -164,7 +164,7 @@ class Rules {
     }
   }
 
-  // ---- Services --------------------------------------------------------------------------------
+  // Services.
 
   void service(size_t vip, size_t number) {
     const Service& service = services_.vips[vip].services[number];
@@ -196,7 +196,7 @@ class Rules {
     problem(path, fmt::format("there is no pool {}, {}", in_quotes(id), hint));
   }
 
-  // ---- Pools, each by itself -------------------------------------------------------------------
+  // Pools, each by itself.
 
   void pool(size_t i) {
     const Pool& pool = services_.pools[i];
@@ -232,7 +232,7 @@ class Rules {
     return text;
   }
 
-  // ---- Pools with what they include ------------------------------------------------------------
+  // Pools with what they include.
 
   bool few_backends() {
     size_t count = 0;
@@ -301,7 +301,7 @@ class Rules {
     }
   }
 
-  // ---- What a service demands of its pools -----------------------------------------------------
+  // What a service demands of its pools.
 
   void reachable_pools(size_t vip, size_t number) {
     if (reader_.broken({"vips", vip, "address"})) return;
