@@ -31,8 +31,8 @@ def everything(**forwarder):
 def mixed(**forwarder):
     """A service of every kind: exact ports, any port, any protocol, prefixes, affinity, weights, a draining backend,
     no backend, and rows for other VIPs around them."""
-    return net(vip(VIP, tcp_service(80, "web"), tcp_service(443, "weights"), udp_service(53, "dns"), any_service("rest"),
-                   name="v4"),
+    return net(vip(VIP, tcp_service(80, "web"), tcp_service(443, "weights"), udp_service(53, "dns"),
+                   any_service("rest"), name="v4"),
                vip(VIP6, tcp_service(80, "web"), udp_service(53, "dns"), tcp_service(443, "empty"), name="v6"),
                vip(PREFIX_VIP, tcp_service(0, "web", affinity="client_ip"), udp_service(53, "dns"), name="prefix4"),
                vip(PREFIX_VIP6, any_service("rest"), name="prefix6"),
@@ -59,7 +59,9 @@ def at_times(frames, step=1000):
 
 
 def to_prefix(rng, v6=False):
-    return f"2001:db8:200::{rng.randrange(1, 0xffff):x}" if v6 else f"198.{rng.randrange(18, 20)}.3.{rng.randrange(256)}"
+    if v6:
+        return f"2001:db8:200::{rng.randrange(1, 0xffff):x}"
+    return f"198.{rng.randrange(18, 20)}.3.{rng.randrange(256)}"
 
 
 def samples():
@@ -79,7 +81,8 @@ def samples():
         icmp_error(3, 4, tcp("A", src=VIP, dst=CLIENT, sport=80, dport=40000), 8, mtu=1400),
         icmp_error(2, 0, tcp("A", src=VIP6, dst=CLIENT6, sport=80, dport=40000), 8, mtu=1400),
         *fragments(whole, 400), *fragments(whole6, 400), *fragments(tcp("S"), 8),
-        tcp("S", v6=True, ext=(fragment_header(),)), tcp("S", v6=True, ext=chain), udp(b"e", v6=True, ext=(hop_by_hop(),)),
+        tcp("S", v6=True, ext=(fragment_header(),)), tcp("S", v6=True, ext=chain),
+        udp(b"e", v6=True, ext=(hop_by_hop(),)),
         tcp("S", v6=True, ext=(destination_options(),) * 8), tcp("S", v6=True, ext=(destination_options(),) * 9),
         tcp("S", dst=NODE), tcp("S", dst=NODE6), tcp("S", dst="8.8.8.8"), tcp("S", dst="2001:db8:dead::1"),
         ether(b"\0\1\x08\0\6\4\0\1" + b"\0" * 20, ethertype=0x0806), ether(b"\xaa" * 40, ethertype=0x88cc),
