@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 build: build/release/build.ninja  ## compile: the program is build/release/fairlead
 	@cmake --build --preset release -j $(JOBS)
 
-test: dependencies  ## everything that must hold; STAGES="unit house" for a part of it
+test: dependencies  ## everything that must hold; STAGES="unit house" for a part, STAGES=all with tsan and tidy
 	@$(PYTHON) tests/run $(STAGES)
 
 demo: dependencies build  ## the main job, live, in network namespaces; ENGINE=xdp|user, HOLD=1 keeps it up
@@ -27,7 +27,7 @@ tsan: dependencies  ## unit tests under ThreadSanitizer
 	@$(PYTHON) tests/run tsan
 
 tidy: dependencies  ## compile with clang-19, and clang-tidy over src/
-	@$(PYTHON) tests/run clang
+	@$(PYTHON) tests/run tidy
 
 format: build-dependencies  ## lay out the source with clang-format-19
 	@git ls-files --cached --others --exclude-standard -- '*.h' '*.cc' | xargs clang-format-19 -i
