@@ -93,7 +93,8 @@ class Wire:
         lab.cable(self.node, "eth0", self.far, "eth0", mtu=2000)
         for host, mac in ((self.node, NODE_MAC), (self.far, ROUTER_MAC)):
             host.sysctl(net__ipv6__conf__eth0__disable_ipv6=1)
-            host.ip("address flush dev lo", "link set eth0 down", f"link set eth0 address {mac} arp off", "link set eth0 up")
+            host.ip("address flush dev lo", "link set eth0 down", f"link set eth0 address {mac} arp off",
+                    "link set eth0 up")
         # Without a program at the far end a veth does not take what XDP_TX sends.
         program = Path(PROGRAM[0]).parent / "bpf/pass.bpf.o"
         program = Path(PROGRAM[0]).parent / "bpf/pass.bpf.o"
