@@ -33,11 +33,13 @@ format: build-dependencies  ## lay out the source with clang-format-19
 	@git ls-files --cached --others --exclude-standard -- '*.h' '*.cc' | xargs clang-format-19 -i
 
 TIME ?= 60
-fuzz: build/fuzz/build.ninja  ## every fuzzer for TIME seconds (default 60)
+fuzz: build/fuzz/build.ninja  ## every fuzzer for TIME seconds (default 60), from the seeds beside its source
 	@cmake --build --preset fuzz -j $(JOBS)
-	@shopt -s nullglob; for fuzzer in build/fuzz/fuzz/*; do \
-	  corpus=build/fuzz/corpus/$$(basename $$fuzzer); mkdir -p $$corpus; echo "$$fuzzer"; \
-	  $$fuzzer -max_total_time=$(TIME) -artifact_prefix=$$corpus- -print_final_stats=1 $$corpus || exit; \
+	@for fuzzer in build/fuzz/fuzz/*; do \
+	  name=$${fuzzer##*/}; found=build/fuzz/corpus/$$name; mkdir -p $$found; echo "fuzzing: $$name"; \
+	  find src -name "$${name}_seeds.py" -exec $(PYTHON) {} $$found \; || exit; \
+	  $$fuzzer -max_total_time=$(TIME) -verbosity=0 -print_funcs=0 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/$$name- $$found $$(find src -type d -path "*/corpus/$$name") || exit; \
 	done
 
 clean:  ## remove build/
