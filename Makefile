@@ -5,17 +5,14 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
-.PHONY: build test gate demo bench asan tsan tidy format fuzz clean help dependencies build-dependencies
+.PHONY: build test demo bench asan tsan tidy format fuzz clean help dependencies build-dependencies
 .DEFAULT_GOAL := build
 
 build: build/release/build.ninja  ## compile: the program is build/release/fairlead
 	@cmake --build --preset release -j $(JOBS)
 
-test: dependencies  ## everything that must hold; STAGES="unit house" for a part of it
+test: dependencies  ## everything that must hold; STAGES="unit house" for a part, STAGES=all with asan, tsan, tidy
 	@$(PYTHON) tests/run $(STAGES)
-
-gate: dependencies  ## make test, and the same once more with clang, clang-tidy and sanitizers
-	@$(PYTHON) tests/run --all
 
 demo: dependencies build  ## the main job, live, in network namespaces; ENGINE=xdp|user, HOLD=1 keeps it up
 	@ENGINE="$(ENGINE)" HOLD="$(HOLD)" lab/demo
@@ -30,17 +27,19 @@ tsan: dependencies  ## unit tests under ThreadSanitizer
 	@$(PYTHON) tests/run tsan
 
 tidy: dependencies  ## compile with clang-19, and clang-tidy over src/
-	@$(PYTHON) tests/run clang
+	@$(PYTHON) tests/run tidy
 
 format: build-dependencies  ## lay out the source with clang-format-19
 	@git ls-files --cached --others --exclude-standard -- '*.h' '*.cc' | xargs clang-format-19 -i
 
 TIME ?= 60
-fuzz: build/fuzz/build.ninja  ## every fuzzer for TIME seconds (default 60)
+fuzz: build/fuzz/build.ninja  ## every fuzzer for TIME seconds (default 60), from the seeds beside its source
 	@cmake --build --preset fuzz -j $(JOBS)
-	@shopt -s nullglob; for fuzzer in build/fuzz/fuzz/*; do \
-	  corpus=build/fuzz/corpus/$$(basename $$fuzzer); mkdir -p $$corpus; echo "$$fuzzer"; \
-	  $$fuzzer -max_total_time=$(TIME) -artifact_prefix=$$corpus- -print_final_stats=1 $$corpus || exit; \
+	@for fuzzer in build/fuzz/fuzz/*; do \
+	  name=$${fuzzer##*/}; found=build/fuzz/corpus/$$name; mkdir -p $$found; echo "fuzzing: $$name"; \
+	  find src -name "$${name}_seeds.py" -exec $(PYTHON) {} $$found \; || exit; \
+	  $$fuzzer -max_total_time=$(TIME) -verbosity=0 -print_funcs=0 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/$$name- $$found $$(find src -type d -path "*/corpus/$$name") || exit; \
 	done
 
 clean:  ## remove build/

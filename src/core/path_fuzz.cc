@@ -29,7 +29,7 @@ struct World {
         Tunnel{.node = "2001:db8:2::11", .backend = "2001:db8:b::1"}.line(usable);
     tables.set_backend(third) = Tunnel{.backend = "10.0.0.3"}.line(usable);
     tables.add_pool(0, 0, 251, {over_v4, over_v6, third});
-    tables.add_pool(1, 1000, 251, {over_v6});
+    tables.add_pool(1, 4000, 251, {over_v6});
     u16 id = 1;
     for (const char* prefix : {"0.0.0.0", "128.0.0.0", "::", "8000::"}) {
       const Family family = family_of(prefix);

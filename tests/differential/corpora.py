@@ -32,8 +32,7 @@ def mixed(**forwarder):
     """A service of every kind: exact ports, any port, any protocol, prefixes, affinity, weights, a draining backend,
     no backend, and rows for other VIPs around them."""
     return net(vip(VIP, tcp_service(80, "web"), tcp_service(443, "weights"), udp_service(53, "dns"),
-                   any_service("rest"),
-                   name="v4"),
+                   any_service("rest"), name="v4"),
                vip(VIP6, tcp_service(80, "web"), udp_service(53, "dns"), tcp_service(443, "empty"), name="v6"),
                vip(PREFIX_VIP, tcp_service(0, "web", affinity="client_ip"), udp_service(53, "dns"), name="prefix4"),
                vip(PREFIX_VIP6, any_service("rest"), name="prefix6"),

@@ -96,7 +96,9 @@ class Wire:
             host.ip("address flush dev lo", "link set eth0 down", f"link set eth0 address {mac} arp off",
                     "link set eth0 up")
         # Without a program at the far end a veth does not take what XDP_TX sends.
-        self.far.ip(f"link set dev eth0 xdpdrv obj {Path(PROGRAM[0]).parent / 'bpf/pass.bpf.o'} sec xdp.frags")
+        program = Path(PROGRAM[0]).parent / "bpf/pass.bpf.o"
+        program = Path(PROGRAM[0]).parent / "bpf/pass.bpf.o"
+        self.far.ip(f"link set dev eth0 xdpdrv obj {program} sec xdp.frags")
         self.place = lab.folder / "node"
         self.place.mkdir()
         config.but(node={"http": str(self.place / "http.sock")}, engine=engine).write(self.place)
@@ -130,9 +132,9 @@ class Wire:
 
     def reasons(self):
         """Packets of the daemon by reason, once it has counted them all."""
-        socket = self.place / "http.sock"
-        text = self.node.run("curl", "-sS", "--unix-socket", socket, "http://localhost/metrics").stdout
-        line = r'^fairlead_packets_total\{verdict="(\w+)",reason="(\w+)"\} (\d+)$'
-        found = re.findall(line, text, flags=re.MULTILINE)
+        text = self.node.run("curl", "-sS", "--unix-socket", self.place / "http.sock",
+                             "http://localhost/metrics").stdout
+        found = re.findall(r'^fairlead_packets_total\{verdict="(\w+)",reason="(\w+)"\} (\d+)$', text,
+                           flags=re.MULTILINE)
         return {(verdict, reason): int(count) for verdict, reason, count in found if int(count)}
 

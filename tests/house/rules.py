@@ -181,7 +181,7 @@ def every_folder_has_a_short_readme(tree):
     folders |= {parent for folder in folders for parent in folder.parents}
     for folder in sorted(folders):
         if any(part.startswith(".") or part == "corpus" for part in folder.parts):
-            continue                                         # a fuzzer's inputs explain themselves by name
+            continue                     # settings of tools, seeds of fuzzers
         if f"{folder}/README.md".removeprefix("./") not in tree.names:
             yield f"{folder}: no README.md"
     for name in tree.readmes:

@@ -112,8 +112,6 @@ constexpr auto file_schema = schema<NodeConfig>(
         "health_check_defaults", optional, "for pools whose health_check does not say"),
     key<&NodeConfig::bgp, Object<bgp_schema>>("bgp", optional, "announces VIPs that work"));
 
-// Rules.
-
 void has_an_address(Reader& reader, const Value& root, const Node& node) {
   if (node.address || node.address6) return;
   const Path path{"node", "address"};

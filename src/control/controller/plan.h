@@ -76,8 +76,6 @@ struct Input {
 
 Plan plan(const Input& input, const Tables& previous = {});
 
-// The rules of it, each by itself.
-
 // SplitMix64 (Steele, Lea, Flood 2014): the state moves by 0x9e3779b97f4a7c15, the result is
 // z = state; z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9; z = (z ^ z >> 27) * 0x94d049bb133111eb;
 // z ^ z >> 31.

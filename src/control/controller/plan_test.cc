@@ -72,8 +72,6 @@ std::vector<std::string> names(const tables::Pool& pool) {
   return result;
 }
 
-// Hashes that all nodes must agree on.
-
 TEST(Seeds, are_the_first_numbers_of_SplitMix64) {
   // The reference implementation's first numbers for the state 0.
   EXPECT_THAT(flow_seeds(0), ElementsAre(0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4));
@@ -102,7 +100,6 @@ TEST(IdentityHash, differs_where_anything_of_the_identity_does) {
 }
 
 // CONTRACT section 8.
-
 MemberState state(Health health, uint32_t weight = 1) { return {health, false, true, weight}; }
 MemberState draining(Health health) { return {health, true, true, 1}; }
 MemberState unreachable(Health health) { return {health, false, false, 1}; }
@@ -162,8 +159,6 @@ TEST(Flags, of_a_backend_without_a_next_hop_are_nothing) {
               ElementsAre(nothing, both));
   EXPECT_THAT(flags({unreachable(up)}, config::Fail::open), ElementsAre(nothing));
 }
-
-// Tables.
 
 TableInput table_input(std::vector<bool> usable, std::vector<uint32_t> weights) {
   TableInput input;
@@ -295,8 +290,7 @@ TEST(Table, is_the_previous_one_while_nothing_that_decides_it_changes) {
   EXPECT_THAT(third.tables, SizeIs(2)) << "what is not used any more is forgotten";
 }
 
-// Members: CONTRACT section 3.
-
+// CONTRACT section 3.
 TEST(Members, of_one_address_are_one_backend_with_the_larger_weight) {
   config::Services services;
   services.pools = {pool("web", {backend("10.0.0.1:80", 3), backend("10.0.0.1:443", 5),
@@ -368,8 +362,6 @@ TEST(Members, of_included_pools_are_those_of_the_pool_and_their_own_check_counts
   EXPECT_TRUE(asked.contains("b 10.0.0.3"));
   EXPECT_FALSE(asked.contains("web 10.0.0.3"));
 }
-
-// The rest of the snapshot.
 
 TEST(Snapshot, says_what_the_configuration_says) {
   config::NodeConfig config = node();

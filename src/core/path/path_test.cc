@@ -25,7 +25,7 @@ class Path : public testing::Test {
     tables.set_backend(first) = over_v4.line(usable);
     tables.set_backend(second) = over_v6.line(usable);
     tables.add_pool(0, 0, 251, {first});
-    tables.add_pool(1, 1000, 251, {second});
+    tables.add_pool(1, 4000, 251, {second});
     tables.add_vip(address(vip), Family::v4, 32, vip_id);
     tables.add_vip(address(vip6), Family::v6, 128, vip6_id);
     tables.add_service(address(vip), Family::v4, 32, 6, 80, web, vip_id, 0);
