@@ -33,6 +33,7 @@ Result<std::unique_ptr<engine::Engine>> make_engine(const config::Configuration&
       .workers = forwarder.num_threads,
       .cpus = forwarder.cpu_affinity,
       .batch = forwarder.batch_size,
+      .icmp_rate_limit = forwarder.icmp_rate_limit,
       .capacity = capacity_for(forwarder, forwarder.num_threads, room),
   };
   return forwarder.engine == config::EngineKind::xdp ? xdp::make(options) : user::make(options);
