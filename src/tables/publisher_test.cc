@@ -25,7 +25,7 @@ Capacity small() {
   return {.workers = 2,
           .rows = 64,
           .tables = 8,
-          .slots = 4096,
+          .slots = 16384,
           .backends = 16,
           .services = 16,
           .narrow_lines = 1,
@@ -383,8 +383,8 @@ TEST_F(PublisherTest, changes_nothing_when_something_does_not_fit) {
   EXPECT_THAT(refusal(services), HasSubstr("16 services wanted, 1 do not fit"));
 
   Snapshot slots = one_service();
-  slots.pools[0].table = make_table(slots.pools[0].members, 4093);
-  EXPECT_THAT(refusal(slots), HasSubstr("no room for the 4093 slots of pool pool-1"));
+  slots.pools[0].table = make_table(slots.pools[0].members, 16'381);
+  EXPECT_THAT(refusal(slots), HasSubstr("no room for the 16381 slots of pool pool-1"));
 
   Snapshot rows = one_service();
   for (uint8_t i = 0; i < 100; i++) rows.own_v4.push_back(v4(10, 9, 9, i));

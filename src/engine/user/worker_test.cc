@@ -24,7 +24,7 @@ tables::Capacity small() {
   return {.workers = 2,
           .rows = 64,
           .tables = 16,
-          .slots = 1024,
+          .slots = 8192,
           .backends = 64,
           .services = 16,
           .narrow_lines = 1024,
