@@ -49,6 +49,7 @@ struct Status {
 struct Counters {
   core::WorkerCounters total{};
   std::vector<uint64_t> worker_packets;  // by worker
+  std::vector<uint64_t> worker_busy_ns;  // by worker; empty in the kernel, where nobody knows
   struct Backend {
     std::string pool, name;
     core::BackendCounters count{};

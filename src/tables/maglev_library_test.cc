@@ -12,6 +12,7 @@ namespace {
 
 std::vector<Maglev::Backend> numbered(int n) {
   std::vector<Maglev::Backend> out;
+  out.reserve(static_cast<size_t>(n));
   for (int i = 0; i < n; i++) out.emplace_back("backend-" + std::to_string(i));
   return out;
 }
@@ -31,6 +32,7 @@ TEST(MaglevLibrary, moves_only_the_keys_of_a_backend_that_fails) {
   for (const auto fill : {Maglev::Fill::paper, Maglev::Fill::lines}) {
     Maglev maglev(numbered(10), {.size = 4093, .seed = 1, .fill = fill});
     std::vector<std::size_t> before;
+    before.reserve(2000);
     for (int i = 0; i < 2000; i++) before.push_back(maglev.lookup(key(i)).value());
     maglev.set_usable(3, false);
     for (int i = 0; i < 2000; i++) {

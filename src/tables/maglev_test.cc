@@ -189,12 +189,12 @@ TEST_P(MaglevFill, serves_the_largest_table) {
 
 // The bounds are twice what was measured as a mean (0.2 % to 0.9 % of the table).
 TEST_P(MaglevFill, keeps_the_slots_of_the_others_when_one_goes) {
-  EXPECT_LT(mean_moved(5, 1, 65'537, GetParam(), 20), 0.005);
-  EXPECT_LT(mean_moved(10, 1, 65'537, GetParam(), 20), 0.006);
-  EXPECT_LT(mean_moved(100, 1, 65'537, GetParam(), 10), 0.012);
-  EXPECT_LT(mean_moved(1000, 1, 65'537, GetParam(), 4), 0.015);
-  EXPECT_LT(mean_moved(10, 10, 65'537, GetParam(), 20), 0.006);
-  EXPECT_LT(mean_moved(100, 10, 65'537, GetParam(), 10), 0.012);
+  EXPECT_LT(mean_moved(5, 1, 65'537, GetParam(), 10), 0.005);
+  EXPECT_LT(mean_moved(10, 1, 65'537, GetParam(), 10), 0.006);
+  EXPECT_LT(mean_moved(100, 1, 65'537, GetParam(), 5), 0.012);
+  EXPECT_LT(mean_moved(1000, 1, 65'537, GetParam(), 2), 0.015);
+  EXPECT_LT(mean_moved(10, 10, 65'537, GetParam(), 10), 0.006);
+  EXPECT_LT(mean_moved(100, 10, 65'537, GetParam(), 5), 0.012);
 }
 
 INSTANTIATE_TEST_SUITE_P(, MaglevFill, testing::Values(Fill::paper, Fill::lines),

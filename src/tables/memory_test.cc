@@ -34,15 +34,15 @@ std::span<std::byte> bytes(T* array, size_t count) {
 std::vector<std::span<std::byte>> arrays(const Memory& m) {
   const Capacity& c = m.capacity;
   return {bytes(m.settings, 1),
-          bytes(m.rows, 2 * c.rows),
+          bytes(m.rows, size_t{2} * c.rows),
           bytes(m.tables, c.tables),
           bytes(m.slots, c.slots),
           bytes(m.backends, c.backends),
-          bytes(m.narrow, c.workers * c.narrow_lines),
-          bytes(m.wide, c.workers * c.wide_lines),
+          bytes(m.narrow, size_t{c.workers} * c.narrow_lines),
+          bytes(m.wide, size_t{c.workers} * c.wide_lines),
           bytes(m.workers, c.workers),
-          bytes(m.backend_counters, c.workers * c.backends),
-          bytes(m.service_counters, c.workers * c.services)};
+          bytes(m.backend_counters, size_t{c.workers} * c.backends),
+          bytes(m.service_counters, size_t{c.workers} * c.services)};
 }
 
 TEST(OwnMemory, is_zero_and_writable_and_its_arrays_do_not_overlap) {

@@ -57,6 +57,7 @@ class PublisherTest : public testing::Test {
     if (row == nullptr) return {};
     const core::TableRef ref = reader.table(row->table);
     std::vector<uint32_t> out;
+    out.reserve(ref.size);
     for (uint32_t i = 0; i < ref.size; i++) out.push_back(reader.slot(ref.offset + i));
     return out;
   }
@@ -77,11 +78,11 @@ class PublisherTest : public testing::Test {
     };
     const Capacity& c = memory_.capacity;
     add(memory_.settings, 1);
-    add(memory_.rows, 2 * c.rows);
+    add(memory_.rows, size_t{2} * c.rows);
     add(memory_.tables, c.tables);
     add(memory_.slots, c.slots);
     add(memory_.backends, c.backends);
-    add(memory_.backend_counters, c.workers * c.backends);
+    add(memory_.backend_counters, size_t{c.workers} * c.backends);
     return out;
   }
 

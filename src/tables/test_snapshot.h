@@ -55,6 +55,7 @@ inline Member make_member(uint8_t pool, uint8_t number) {
 inline std::shared_ptr<const std::vector<uint16_t>> make_table(const std::vector<Member>& members,
                                                                uint32_t size) {
   std::vector<MaglevBackend> backends;
+  backends.reserve(members.size());
   for (const Member& member : members) {
     backends.push_back({mix(member.identity.address.word[0]), member.weight});
   }

@@ -13,8 +13,8 @@
 namespace fairlead::config {
 namespace {
 
-using testing::EndsWith;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::StartsWith;
 
 class Load : public testing::Test {

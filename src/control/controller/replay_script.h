@@ -11,6 +11,7 @@
 
 #include "control/config/model.h"
 #include "control/controller/backend_change.h"
+#include "control/controller/controller.h"
 #include "control/controller/plan.h"
 #include "engine/replay/replay.h"
 
@@ -23,7 +24,7 @@ struct ServicesChange {
 
 class ReplayScript final : public replay::Script {
  public:
-  static constexpr uint64_t debounce_ns = 50'000'000;
+  static constexpr uint64_t debounce_ns = Duration(limits::debounce).count();
 
   // `services` is in force at the start, unless a change at 0 replaces it. Of changes at the same
   // time the last counts.

@@ -315,6 +315,10 @@ void AfXdpQueue::wait(std::chrono::milliseconds timeout) {
   }
   pollfd ready{.fd = descriptor(), .events = POLLIN, .revents = 0};
   ::poll(&ready, 1, static_cast<int>(timeout.count()));
+  // The interface is gone: every later call would return at once, too.
+  if ((ready.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) {
+    std::this_thread::sleep_for(timeout);
+  }
 }
 
 }  // namespace fairlead::engine

@@ -127,7 +127,11 @@ class UserEngine final : public engine::Engine {
   }
 
   engine::Counters counters() const override {
-    return engine::read_counters(memory_.view(), publisher_);
+    engine::Counters counters = engine::read_counters(memory_.view(), publisher_);
+    for (const auto& worker : workers_) {
+      counters.worker_busy_ns.push_back(worker->statistics().busy_ns);
+    }
+    return counters;
   }
 
   engine::Status status() const override {

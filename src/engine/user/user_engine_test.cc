@@ -98,6 +98,7 @@ TEST_P(UserEngine, a_syn_to_a_vip_comes_back_in_gre_to_the_gateway) {
   }
   EXPECT_EQ(count(*engine, Reason::fresh), 2u);
   EXPECT_EQ(engine->counters().worker_packets, std::vector<uint64_t>{2});
+  EXPECT_GT(engine->counters().worker_busy_ns.at(0), 0u);
 }
 
 TEST_P(UserEngine, packets_of_one_flow_go_to_one_backend) {
@@ -233,6 +234,24 @@ TEST_P(UserEngine, the_host_gets_everything_again_when_the_engine_is_gone) {
   const auto out = veth.receive(2, a_while);
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(at(out[0], 13), 6) << "ARP";
+}
+
+uint64_t processor_time_ms() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1000 +
+         static_cast<uint64_t>(time.tv_nsec) / 1'000'000;
+}
+
+TEST_P(UserEngine, an_interface_that_goes_away_does_no_harm) {
+  VethPair veth({});
+  const auto engine = start(options_for(GetParam()));
+  ASSERT_TRUE(engine->publish(samples::snapshot()));
+  ASSERT_TRUE(VethPair::run("ip link del near0"));
+  const uint64_t before = processor_time_ms();
+  std::this_thread::sleep_for(500ms);
+  EXPECT_LT(processor_time_ms() - before, 250u) << "workers sleep";
+  EXPECT_TRUE(engine->publish(samples::snapshot()));
 }
 
 TEST_P(UserEngine, its_status_says_how_it_runs_and_why_not_better) {

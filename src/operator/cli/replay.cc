@@ -76,11 +76,11 @@ void add_replay_command(CLI::App& app) {
       "user: the path in this process; xdp: the BPF program, run by the kernel, needs root")
       ->check(CLI::IsMember({"user", "xdp"}))
       ->capture_default_str()
-      ->type_name("");
+      ->type_name("NAME");
   add("--layout", options->layout,
       "run_to_completion or pipeline; makes no difference: a replay has no threads")
       ->check(CLI::IsMember({"run_to_completion", "pipeline"}))
-      ->type_name("");
+      ->type_name("NAME");
 
   const auto add_list = [command](const char* name, std::vector<std::string>& values,
                                   const char* what, const char* type) {
