@@ -52,7 +52,7 @@ TEST(Json, knows_where_each_value_stands) {
   EXPECT_THAT(flat(root), ElementsAre("1:1  a table", "1:8 a a list", "1:9 a[0] 1", "1:12 a[1] -2",
                                       "1:16 a[2] 35", "1:24 a[3] true", "1:29 a[4] false",
                                       "1:35 a[5] null", "2:9 b a table", "2:14 b.c \"x\\\"]y\"",
-                                      "2:29 b.ü€ \"ä\"", "3:10 b.d a table", "3:18 e a list"));
+                                      "2:29 b.\"ü€\" \"ä\"", "3:10 b.d a table", "3:18 e a list"));
 }
 
 TEST(Json, knows_where_each_key_stands) {
@@ -174,11 +174,11 @@ ip = { v4 = 1 }
   EXPECT_THAT(formatted(reader.take()), IsEmpty());
   EXPECT_THAT(flat(root),
               ElementsAre("1:1  a table", "2:1 node a table", "3:6 node.id \"x\"",
-                          "4:9 node.ü \"y\"", "5:1 forwarder a table", "5:1 forwarder.ttls a table",
-                          "6:7 forwarder.ttls.udp a list", "6:8 forwarder.ttls.udp[0] 1",
-                          "6:11 forwarder.ttls.udp[1] -2.5", "6:17 forwarder.ttls.udp[2] true",
-                          "7:6 forwarder.ttls.at a date or time", "8:1 peers a list",
-                          "8:1 peers[0] a table", "9:6 peers[0].ip a table",
+                          "4:9 node.\"ü\" \"y\"", "5:1 forwarder a table",
+                          "5:1 forwarder.ttls a table", "6:7 forwarder.ttls.udp a list",
+                          "6:8 forwarder.ttls.udp[0] 1", "6:11 forwarder.ttls.udp[1] -2.5",
+                          "6:17 forwarder.ttls.udp[2] true", "7:6 forwarder.ttls.at a date or time",
+                          "8:1 peers a list", "8:1 peers[0] a table", "9:6 peers[0].ip a table",
                           "9:13 peers[0].ip.v4 1", "10:1 peers[1] a table"));
 }
 
@@ -261,6 +261,12 @@ TEST(Quotes, keep_a_message_on_one_short_line) {
   std::string umlauts;
   for (int i = 0; i < 60; i++) umlauts += "ü";
   EXPECT_EQ(in_quotes(umlauts), '"' + umlauts + '"');
+}
+
+TEST(Reader, quotes_keys_that_do_not_look_like_keys) {
+  EXPECT_EQ(to_text(Path{"pools", size_t{3}, "a_b-c"}), "pools[3].a_b-c");
+  EXPECT_EQ(to_text(Path{"a.b", "", "x\n"}), R"("a.b".""."x\u000a")");
+  EXPECT_EQ(to_text(Path{"\x1b[31mred"}), "\"\\u001b[31mred\"");
 }
 
 TEST(Reader, counts_the_problems_that_are_too_many) {

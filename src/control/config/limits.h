@@ -18,6 +18,7 @@ constexpr size_t name_length = 128;       // ids
 constexpr size_t text_length = 4'096;     // any other string
 constexpr size_t vips = 65'535;           // ids 1..65535 in core::Row
 constexpr size_t pools = 16'384;          // include lists are walked once for each
+constexpr uint64_t slots = 1u << 26;      // of all Maglev tables together: 128 MiB
 constexpr uint32_t weight = 65'535;       // of a backend or a branch
 constexpr uint32_t smallest_mtu = 576;    // RFC 791: what every host must take
 constexpr uint32_t ipv6_mtu = 1'280;      // RFC 8200, section 5

@@ -17,6 +17,19 @@ std::string Problem::format() const {
   return text + ": " + message;
 }
 
+namespace {
+
+// As it is, unless it would not look like a key.
+std::string shown_key(std::string_view key) {
+  constexpr size_t longest = 60;
+  const bool plain = !key.empty() && key.size() <= longest && std::ranges::all_of(key, [](char c) {
+    return c > ' ' && c < 0x7f && c != '.' && c != '"' && c != '[';
+  });
+  return plain ? std::string(key) : in_quotes(key);
+}
+
+}  // namespace
+
 std::string to_text(const Path& path) {
   std::string text;
   for (const Step& step : path) {
@@ -24,7 +37,7 @@ std::string to_text(const Path& path) {
       text += fmt::format("[{}]", step.index);
     } else {
       if (!text.empty()) text += '.';
-      text += step.key;
+      text += shown_key(step.key);
     }
   }
   return text;

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "control/config/address.h"
 #include "control/config/parse.h"
 #include "control/config/test_text.h"
 
@@ -12,15 +11,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-NodeConfig node() {
-  NodeConfig node;
-  node.node.id = "lb-1";
-  node.node.address = parse_address("192.0.2.11");
-  node.node.address6 = parse_address("2001:db8:f::11");
-  node.forwarder.interface = "eth0";
-  return node;
-}
 
 Services parsed(std::string_view text, const NodeConfig& with = node()) {
   const auto services = parse_services(text, "services.json", with);
@@ -85,7 +75,7 @@ TEST(Services, keep_every_key_that_is_given) {
                  "split": [{"backend_pool": "web", "weight": 95},
                            {"backend_pool": "canary", "weight": 0}]},
                 {"protocol": "any", "port": 0, "backend_pool": "web", "tracking": "exceptions"}]}],
-    "pools": [{"id": "web", "method": "nat", "table_size": 31, "table_seed": "0xff", "fill":"paper",
+    "pools": [{"id": "web", "method": "nat", "table_size": 31, "table_seed": "0xff", "fill": "paper",
                "on_down": "skip", "fail": "open", "snat": true, "include": ["canary"],
                "backends": [{"ip": "10.0.0.1", "port": 8443, "weight": 0, "state": "draining"},
                             {"ip": "10.0.0.2", "port": 8443, "state": "disabled"}],
@@ -204,30 +194,25 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"text that is not JSON", "^vips: []", {"not JSON: invalid literal"}}),
     test_name);
 
-// VIPs and pools of a file: the VIPs' lines begin in line 2, the pools' two lines later.
-std::string file(std::string_view vips, std::string_view pools) {
-  return "{\"vips\": [\n" + std::string(vips) + "],\n\"pools\": [\n" + std::string(pools) + "]}";
-}
-
 constexpr std::string_view web = R"({"id": "web", "backends": [{"ip": "10.0.0.1"}]})";
 
 Mistake in_vips(std::string sentence, std::string_view vips, std::vector<std::string> problems) {
-  return {std::move(sentence), file(vips, web), std::move(problems)};
+  return {std::move(sentence), services_file(vips, web), std::move(problems)};
 }
 
 // A service of the only VIP.
 Mistake in_service(std::string sentence, std::string_view service,
                    std::vector<std::string> problems) {
   for (std::string& problem : problems) problem = "vips[0].services[0]." + problem;
-  return {
-      std::move(sentence),
-      file(R"({"id": "a", "address": "198.51.100.1", "services": [)" + std::string(service) + "]}",
-           web),
-      std::move(problems)};
+  return {std::move(sentence),
+          services_file(R"({"id": "a", "address": "198.51.100.1", "services": [)" +
+                            std::string(service) + "]}",
+                        web),
+          std::move(problems)};
 }
 
 Mistake in_pools(std::string sentence, std::string_view pools, std::vector<std::string> problems) {
-  return {std::move(sentence), file("", pools), std::move(problems)};
+  return {std::move(sentence), services_file("", pools), std::move(problems)};
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -447,118 +432,6 @@ INSTANTIATE_TEST_SUITE_P(
                   "pools[1].health_check.unhealthy_threshold: is 101, expected an integer from 1 "
                   "to 100"})),
     test_name);
-
-INSTANTIATE_TEST_SUITE_P(
-    families, BrokenServices,
-    testing::Values(Mistake{
-        "nat between the families",
-        file(R"({"id": "v4", "address": "198.51.100.1", "services": [
-                  {"protocol": "tcp", "port": 80, "backend_pool": ^"six"},
-                  {"protocol": "tcp", "port": 81, "backend_pool": "four",
-                   "split": [{"backend_pool": ^"six", "weight": 1}]}]},
-                {"id": "v6", "address": "2001:db8::1", "services": [
-                  {"protocol": "tcp", "port": 80, "backend_pool": "six"},
-                  {"protocol": "tcp", "port": 81, "backend_pool": "six",
-                   "routes": [{"source": "::/0", "backend_pool": ^"four"}]}]})",
-             R"({"id": "four", "method": "nat", "backends": [{"ip": "10.0.0.1", "port": 80}]},
-                {"id": "six", "method": "nat", "backends": [{"ip": "2001:db8:b::1", "port":80}]})"),
-        {"vips[0].services[0].backend_pool: pool \"six\" is of method nat and has an IPv6 backend "
-         "in line 12, expected only IPv4 ones like the VIP",
-         "vips[0].services[1].split[0].backend_pool: pool \"six\" is of method nat and has an IPv6 "
-         "backend in line 12, expected only IPv4 ones like the VIP",
-         "vips[1].services[1].routes[0].backend_pool: pool \"four\" is of method nat and has an "
-         "IPv4 backend in line 11, expected only IPv6 ones like the VIP"}}),
-    test_name);
-
-TEST(Services, need_the_node_address_of_the_family_of_their_tunnels) {
-  NodeConfig only_v4 = node(), only_v6 = node();
-  only_v4.node.address6.reset();
-  only_v6.node.address.reset();
-  const std::string text = file("", R"({"id": "a", "method": "ipip", "backends": [
-      {"ip": "10.0.0.1"}, {"ip": "2001:db8:b::1"}, {"ip": "2001:db8:b::2"}]},
-      {"id": "b", "method": "nat", "backends": [{"ip": "2001:db8:b::3", "port": 80}]},
-      {"id": "c", "method": "l2", "backends": [{"ip": "10.0.0.4"}, {"ip": "2001:db8:b::4"}]})");
-  EXPECT_THAT(formatted(parse_services(text, "f", only_v4).error()),
-              ElementsAre("f:5:34: pools[0].backends[1].ip: is an IPv6 backend but this node has "
-                          "no IPv6 address, expected node.address6 in node.toml: the source of "
-                          "packets to it"));
-  EXPECT_THAT(formatted(parse_services(text, "f", only_v6).error()),
-              ElementsAre("f:5:14: pools[0].backends[0].ip: is an IPv4 backend but this node has "
-                          "no IPv4 address, expected node.address in node.toml: the source of "
-                          "packets to it"));
-  EXPECT_TRUE(parse_services(text, "f", node()));
-}
-
-TEST(Services, need_the_node_address_of_the_family_of_their_snat) {
-  NodeConfig with = node();
-  with.node.address6.reset();
-  const std::string text = file("", R"({"id": "a", "method": "nat", "snat": true, "backends": [
-      {"ip": "2001:db8:b::1", "port": 80}]})");
-  EXPECT_THAT(formatted(parse_services(text, "f", with).error()),
-              ElementsAre(testing::HasSubstr("expected node.address6 in node.toml")));
-}
-
-// CONTRACT section 7. A file with one VIP of `vip` and one pool of `method` to a backend of `to`.
-std::string one(std::string_view method, std::string_view vip, std::string_view to) {
-  return file(R"({"id": "v", "address": ")" + std::string(vip) +
-                  R"(", "services": [{"protocol": "tcp", "port": 80, "backend_pool": "p"}]})",
-              R"({"id": "p", "method": ")" + std::string(method) + R"(", "backends": [{"ip": ")" +
-                  std::string(to) + R"(", "port": 80}]})");
-}
-
-struct Smallest {
-  std::string_view method, vip, to;
-  uint32_t mtu;  // the smallest that is enough
-};
-
-class SmallestMtu : public testing::TestWithParam<Smallest> {};
-
-TEST_P(SmallestMtu, must_leave_enough_inside_of_the_tunnel) {
-  const auto& [method, vip, to, mtu] = GetParam();
-  NodeConfig with = node();
-  with.forwarder.network_mtu = mtu;
-  EXPECT_TRUE(parse_services(one(method, vip, to), "f", with));
-  with.forwarder.network_mtu = mtu - 1;
-  const auto services = parse_services(one(method, vip, to), "f", with);
-  ASSERT_FALSE(services);
-  EXPECT_THAT(
-      formatted(services.error()),
-      ElementsAre(testing::AllOf(
-          testing::StartsWith("f:2:"),
-          testing::HasSubstr("vips[0].services[0].backend_pool: network_mtu = " +
-                             std::to_string(mtu - 1) + " leaves "),
-          testing::HasSubstr("expected at least " + std::to_string(mtu) + " in node.toml"))));
-}
-
-constexpr std::string_view v4 = "198.51.100.1", v6 = "2001:db8::1";
-constexpr std::string_view to4 = "10.0.0.1", to6 = "2001:db8:b::1";
-
-INSTANTIATE_TEST_SUITE_P(
-    , SmallestMtu,
-    testing::Values(Smallest{"gre", v4, to4, 600}, Smallest{"gre", v4, to6, 620},
-                    Smallest{"gre", v6, to4, 1304}, Smallest{"gre", v6, to6, 1324},
-                    Smallest{"ipip", v4, to4, 596}, Smallest{"ipip", v4, to6, 616},
-                    Smallest{"ipip", v6, to4, 1300}, Smallest{"ipip", v6, to6, 1320},
-                    Smallest{"gue", v4, to4, 608}, Smallest{"gue", v4, to6, 628},
-                    Smallest{"gue", v6, to4, 1312}, Smallest{"gue", v6, to6, 1332},
-                    Smallest{"l2", v4, to4, 576}, Smallest{"l2", v6, to4, 1280},
-                    Smallest{"nat", v4, to4, 576}, Smallest{"nat", v6, to6, 1280}));
-
-TEST(NetworkMtu, is_found_too_small_once_for_each_method_and_family) {
-  NodeConfig with = node();
-  with.forwarder.network_mtu = 1'000;
-  const std::string text = file(R"(
-    {"id": "a", "address": "2001:db8::1", "services": [
-      {"protocol": "tcp", "port": 80, "backend_pool": "p"},
-      {"protocol": "tcp", "port": 81, "backend_pool": "p"}]},
-    {"id": "b", "address": "198.51.100.1", "services": [
-      {"protocol": "tcp", "port": 80, "backend_pool": "p"}]})",
-                                R"({"id": "p", "backends": [{"ip": "10.0.0.1"}]})");
-  EXPECT_THAT(formatted(parse_services(text, "f", with).error()),
-              ElementsAre("f:4:55: vips[0].services[0].backend_pool: network_mtu = 1000 leaves "
-                          "IPv6 packets of 976 bytes by gre to IPv4 backends (IPv6 needs 1280), "
-                          "expected at least 1304 in node.toml"));
-}
 
 TEST(ServicesKeys, are_listed_with_their_defaults) {
   const std::vector<KeyLine> keys = services_keys();

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "control/config/address.h"
 #include "control/config/parse.h"
 
 namespace fairlead::config {
@@ -48,9 +49,9 @@ struct Mistake {
   std::vector<std::string> expected(std::string_view file) const {
     const Marked with_places = marked(text);
     std::vector<std::string> lines;
-    for (size_t i = 0; i < problems.size(); i++) {
-      const std::string place = i < with_places.places.size() ? with_places.places[i] : "no mark";
-      lines.push_back(std::string(file) + ":" + place + ": " + problems[i]);
+    EXPECT_EQ(with_places.places.size(), problems.size()) << "a mark for each problem";
+    for (size_t i = 0; i < std::min(with_places.places.size(), problems.size()); i++) {
+      lines.push_back(std::string(file) + ":" + with_places.places[i] + ": " + problems[i]);
     }
     return lines;
   }
@@ -60,6 +61,21 @@ inline std::vector<std::string> formatted(const Problems& problems) {
   std::vector<std::string> lines;
   for (const Problem& problem : problems) lines.push_back(problem.format());
   return lines;
+}
+
+// A node with an address of each family.
+inline NodeConfig node() {
+  NodeConfig node;
+  node.node.id = "lb-1";
+  node.node.address = parse_address("192.0.2.11");
+  node.node.address6 = parse_address("2001:db8:f::11");
+  node.forwarder.interface = "eth0";
+  return node;
+}
+
+// VIPs and pools of a services.json: the VIPs begin in line 2, the pools two lines below their end.
+inline std::string services_file(std::string_view vips, std::string_view pools) {
+  return "{\"vips\": [\n" + std::string(vips) + "],\n\"pools\": [\n" + std::string(pools) + "]}";
 }
 
 inline std::string test_name(const testing::TestParamInfo<Mistake>& info) {

@@ -393,27 +393,5 @@ TEST_F(ControllerTest, ABackendThatIsNotCheckedIsUp) {
   EXPECT_EQ(controller.view(now).pools.at(0).backends.at(0).health, Health::up);
 }
 
-TEST(Checks, PoolsThatAskTheSameShareACheckAndThePortOfTheServiceStandsIn) {
-  const auto services =
-      services_of(pool_of("a", {1, 2}) + "," +
-                      R"({"id":"b","table_size":251,"backends":[{"ip":"10.0.0.1"}],)"
-                      R"("health_check":{"interval":"1s"}})",
-                  service_of(80, "a") + "," + service_of(81, "b"));
-  const auto wanted = Checks(services).wanted();
-  EXPECT_EQ(wanted.size(), 3u) << "10.0.0.1 on 80 and 81, 10.0.0.2 on 80";
-  const health::Check on_81{.target = endpoint_of(host(1), 81)};
-  ASSERT_TRUE(wanted.contains(on_81));
-  EXPECT_EQ(wanted.at(on_81).interval, 1s);
-  EXPECT_EQ(wanted.at(check_of(1)).interval, 5s);
-}
-
-TEST(Checks, ABackendWithoutAnyPortIsComplainedAbout) {
-  const auto services = services_of(R"({"id":"a","table_size":251,"backends":[{"ip":"10.0.0.1"}]})",
-                                    R"({"protocol":"tcp","port":0,"backend_pool":"a"})");
-  EXPECT_TRUE(Checks(services).wanted().empty());
-  ASSERT_EQ(Checks(services).complaints().size(), 1u);
-  EXPECT_THAT(Checks(services).complaints()[0], HasSubstr("no port to check"));
-}
-
 }  // namespace
 }  // namespace fairlead::controller

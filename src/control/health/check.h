@@ -35,6 +35,7 @@ struct Timing {
 // For a check that several share: the shortest times and the smallest thresholds of both.
 Timing most_demanding(const Timing& a, const Timing& b);
 
+// local: it failed on this side, for want of a descriptor or by a firewall of this host.
 enum class ProbeResult : uint8_t {
   passed,
   refused,

@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "control/health/checker.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "control/health/probe.h"
 
 namespace fairlead::health {
+namespace {
+
+// Half of the descriptors are for others.
+uint32_t most_in_flight() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return limits::in_flight / 8;
+  return static_cast<uint32_t>(std::clamp<rlim_t>(limit.rlim_cur / 2, 16, limits::in_flight));
+}
+
+}  // namespace
 
 Checker::Checker(boost::asio::io_context& loop, uint64_t seed, Listener listener)
     : loop_(loop),
       timer_(loop),
-      monitor_(seed),
+      monitor_(seed, most_in_flight()),
       listener_(std::move(listener)),
       alive_(std::make_shared<bool>(true)) {}
 

@@ -68,7 +68,7 @@ void Monitor::answer(Time now, const Answer& answer, Actions& actions) {
   if (!entry.open) return;
   entry.open = false;
   entry.known.last = answer.outcome;
-  judge(now, check, entry, actions);
+  if (answer.outcome.result != ProbeResult::local) judge(now, check, entry, actions);
   schedule(now, entry);
 }
 

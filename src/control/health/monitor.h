@@ -7,7 +7,9 @@
 // which began together do not stay together. Each probe of an interval starts up to a tenth of it
 // later than the last whole multiple says: the beat does not drift, and peers do not fall in step.
 //
-// At most `in_flight` probes are open; those that are due then wait their turn, in order.
+// At most `in_flight` probes are open; those that are due then wait their turn, in order. A probe
+// that failed on this side (ProbeResult::local) says nothing of its target and changes no state: a
+// broken checker takes nobody out.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +28,7 @@
 namespace fairlead::health {
 
 namespace limits {
-constexpr uint32_t in_flight = 1'024;                                // open probes
+constexpr uint32_t in_flight = 4'096;  // open probes: 10,000 dead targets at 5 s and 2 s
 constexpr Duration first_interval = std::chrono::milliseconds(200);  // while unknown, at most
 }  // namespace limits
 

@@ -131,6 +131,20 @@ TEST(Monitor, AGoodAnswerInBetweenBeginsTheCountAnew) {
   }
 }
 
+TEST(Monitor, AFailureOfTheCheckerItselfTakesNobodyOut) {
+  Simulation simulation;
+  const Check check = check_of(1), fresh = check_of(2);
+  simulation.want({{check, timing}});
+  simulation.run(10s);
+  simulation.backends[check] =
+      simulation.backends[fresh] = {ProbeResult::local, "no descriptor", 0s};
+  simulation.want({{check, timing}, {fresh, timing}});
+  simulation.run(100s);
+  EXPECT_EQ(simulation.state(check), State::up);
+  EXPECT_EQ(simulation.state(fresh), State::unknown);
+  EXPECT_EQ(simulation.monitor.find(check)->last.reason, "no descriptor");
+}
+
 TEST(Monitor, ADownTargetComesBackAfterTheHealthyThreshold) {
   Simulation simulation;
   const Check check = check_of(1);

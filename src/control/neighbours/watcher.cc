@@ -26,18 +26,21 @@ Result<std::unique_ptr<Watcher>> Watcher::open(boost::asio::io_context& loop, st
   if (!resolver) return std::unexpected(resolver.error());
   auto events = Netlink::open(groups);
   if (!events) return std::unexpected(events.error());
-  return std::unique_ptr<Watcher>(
+  std::unique_ptr<Watcher> watcher(
       new Watcher(loop, std::move(*resolver), std::move(*events), std::move(changed)));
+  boost::system::error_code error;
+  watcher->readable_.assign(::dup(watcher->events_.descriptor()), error);
+  if (error) return failure("netlink notifications: " + error.message());
+  watcher->wait_for_events();
+  return watcher;
 }
 
 Watcher::Watcher(boost::asio::io_context& loop, Resolver resolver, Netlink events, Changed changed)
     : resolver_(std::move(resolver)),
       events_(std::move(events)),
-      readable_(loop, ::dup(events_.descriptor())),
+      readable_(loop),
       timer_(loop),
-      changed_(std::move(changed)) {
-  wait_for_events();
-}
+      changed_(std::move(changed)) {}
 
 void Watcher::want(std::vector<IpAddress> backends) {
   resolver_.want(std::move(backends));

@@ -5,17 +5,22 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/system/system_error.hpp>
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <functional>
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "control/config/parse.h"
@@ -56,6 +61,19 @@ void raise_descriptors() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// This thread decides while others move packets: it goes before them, and not onto their cores as
+// long as there are others. Where that is not permitted it takes its turn like everyone.
+void go_before_packets(const std::vector<uint32_t>& workers) {
+  constexpr int before_ksoftirqd = -10;
+  ::setpriority(PRIO_PROCESS, 0, before_ksoftirqd);
+  cpu_set_t cores;
+  if (workers.empty() || ::sched_getaffinity(0, sizeof cores, &cores) != 0) return;
+  for (const uint32_t core : workers) {
+    if (core < CPU_SETSIZE) CPU_CLR(core, &cores);
+  }
+  if (CPU_COUNT(&cores) != 0) ::sched_setaffinity(0, sizeof cores, &cores);
+}
+
 // sd_notify(3); nothing happens when systemd, or whoever set NOTIFY_SOCKET, is not there.
 void notify(const std::string& state) { ::sd_notify(0, state.c_str()); }
 
@@ -84,8 +102,10 @@ class Run {
     auto daemon = Daemon::start(loop_, std::move(options));
     if (!daemon) fail(daemon.error());
     daemon_ = std::move(*daemon);
+    go_before_packets(configuration_.node.forwarder.cpu_affinity);  // after workers were started
     wait_for_signal();
     loop_.run();
+    daemon_.reset();
     if (!failed_.message.empty()) fail(failed_);
     log::info("stopped");
   }
@@ -133,7 +153,11 @@ void run(const Options& options) {
   const auto level = log::parse_level(options.log_level);
   if (!level) fail(level.error());
   log::set_level(*level);
-  Run(options).run();
+  try {
+    Run(options).run();
+  } catch (const boost::system::system_error& error) {  // of Asio, when descriptors run out
+    fail({error.what()});
+  }
 }
 
 }  // namespace

@@ -117,10 +117,6 @@ Result<std::unique_ptr<Server>> Server::listen(asio::io_context& loop, const std
   const auto place = parse_where(where);
   if (!place) return std::unexpected(place.error());
   if (!place->path.empty()) {
-    if (place->path.size() >= sizeof(sockaddr_un::sun_path)) {
-      return failure(fmt::format("http = \"{}\": the path is longer than {} bytes", where,
-                                 sizeof(sockaddr_un::sun_path) - 1));
-    }
     remove_stale(loop, place->path);
     auto listener = std::make_unique<Listener<Local>>(loop, place->path, std::move(handler));
     if (const auto error = listener->open(Local::endpoint(place->path)); error) {

@@ -145,6 +145,12 @@ TEST(Client, SaysThatNoDaemonAnswers) {
   EXPECT_THAT(answer.error().message, HasSubstr("no daemon answers at 127.0.0.1:"));
 }
 
+TEST(Client, RefusesAPathThatNoSocketCanHave) {
+  const auto answer = get("/" + std::string(200, 'x'), "/v1/status");
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().message, HasSubstr("at most 107 bytes"));
+}
+
 class UnixSocketTest : public testing::Test {
  protected:
   std::string path = testing::TempDir() + "fairlead-http-" + std::to_string(::getpid()) + ".sock";

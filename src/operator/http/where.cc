@@ -2,13 +2,19 @@
 #include "operator/http/where.h"
 
 #include <fmt/format.h>
+#include <sys/un.h>
 
 #include "control/config/address.h"
 
 namespace fairlead::http {
 
 Result<Where> parse_where(const std::string& text) {
-  if (text.find('/') != std::string::npos) return Where{.path = text};
+  if (text.find('/') != std::string::npos) {
+    constexpr size_t longest = sizeof(sockaddr_un::sun_path) - 1;
+    if (text.size() <= longest) return Where{.path = text};
+    return failure(
+        fmt::format("http = \"{}\": the path of a socket has at most {} bytes", text, longest));
+  }
   const auto endpoint = config::parse_endpoint(text);
   boost::system::error_code error;
   Where where;
