@@ -15,7 +15,8 @@
 // 0.2, 3, 8, 13, 16 %. Longer chains reach further, but a search that fails costs its packet dear;
 // these read at most 42 and 30 lines.
 //
-// A table belongs to one worker: nothing here is atomic.
+// A table belongs to one worker. The slow path of the in-kernel engine now and then writes beside
+// it: an entry is two words, stored whole, and a mixture of two entries is no entry (the tag tells).
 #pragma once
 
 #include "core/path/concepts.h"
@@ -27,26 +28,69 @@ namespace fairlead::core {
 // What a packet means to its connection.
 enum class Event : u8 { opening, data, ending, udp, other };
 
-constexpr Event event_of(u8 protocol, u8 tcp_flags) {
-  if (protocol == wire::protocol_udp) return Event::udp;
-  if (protocol != wire::protocol_tcp) return Event::other;
-  if (tcp_flags & (wire::tcp_fin | wire::tcp_rst)) return Event::ending;
-  const u8 both = wire::tcp_syn | wire::tcp_ack;
-  return (tcp_flags & both) == wire::tcp_syn ? Event::opening : Event::data;
+// By FIN, SYN, RST and ACK, the low five bits of the flags with PSH among them. SYN with FIN or RST
+// does not come this far.
+struct EventTable {
+  u8 of[32];
+};
+constexpr EventTable make_tcp_events() {
+  EventTable table{};
+  for (u32 flags = 0; flags < 32; flags++) {
+    const bool ends = flags & (wire::tcp_fin | wire::tcp_rst);
+    const bool opens = (flags & wire::tcp_syn) && !(flags & wire::tcp_ack);
+    table.of[flags] =
+        static_cast<u8>(ends ? Event::ending : opens ? Event::opening : Event::data);
+  }
+  return table;
+}
+inline constexpr EventTable tcp_events = make_tcp_events();
+
+FAIRLEAD_INLINE constexpr Event event_of(u8 protocol, u8 tcp_flags) {
+  if (protocol == wire::protocol_tcp) return static_cast<Event>(tcp_events.of[tcp_flags & 31]);
+  return protocol == wire::protocol_udp ? Event::udp : Event::other;
 }
 
-// The state after a packet, given the state of the live entry (none: there is no live entry, or the
-// packet opens a new connection on a closing one). A flow without an entry that ends is `none`: it
-// is not remembered.
-constexpr State next_state(State state, Event event) {
-  switch (event) {
-    case Event::udp: return State::udp;
-    case Event::other: return State::other;
-    case Event::opening: return state == State::none ? State::handshake : state;
-    case Event::ending: return state == State::none ? State::none : State::closing;
-    case Event::data: return state == State::closing ? State::closing : State::established;
+// What a packet does to its connection: the state after it, and whether that is a new connection.
+// `none` and new: a flow without an entry ends, it is not remembered.
+struct Transition {
+  State state;
+  bool is_new;
+};
+
+constexpr u8 new_bit = 8;
+
+// By event and state of the live entry (none: there is no live entry): a state, or one and new_bit. A
+// table, since each branch on a state would double what the BPF verifier has to follow.
+struct TransitionTable {
+  u8 to[8][8];
+};
+constexpr TransitionTable make_transitions() {
+  constexpr auto fresh = [](State state) { return static_cast<u8>(static_cast<u8>(state) | 8); };
+  TransitionTable table{};
+  for (u32 event = 0; event < 8; event++) {
+    for (u32 state = 0; state < 8; state++) table.to[event][state] = static_cast<u8>(state);
   }
-  return State::none;
+  const auto set = [&](Event event, State state, u8 value) {
+    table.to[static_cast<u32>(event)][static_cast<u32>(state)] = value;
+  };
+  set(Event::opening, State::none, fresh(State::handshake));
+  set(Event::opening, State::closing, fresh(State::handshake));
+  set(Event::data, State::none, fresh(State::established));
+  set(Event::data, State::handshake, static_cast<u8>(State::established));
+  const State live[] = {State::handshake, State::established, State::closing};
+  for (State state : live) {
+    set(Event::ending, state, static_cast<u8>(State::closing));
+  }
+  set(Event::ending, State::none, fresh(State::none));
+  set(Event::udp, State::none, fresh(State::udp));
+  set(Event::other, State::none, fresh(State::other));
+  return table;
+}
+inline constexpr TransitionTable transitions = make_transitions();
+
+FAIRLEAD_INLINE constexpr Transition transition(State state, Event event) {
+  const u8 to = transitions.to[static_cast<u32>(event) & 7][static_cast<u32>(state) & 7];
+  return {static_cast<State>(to & 7), (to & new_bit) != 0};
 }
 
 // An entry lives while this many ticks or fewer have begun since its last packet: at least its TTL
@@ -107,11 +151,12 @@ constexpr u32 tag_of(u64 hash) { return (static_cast<u32>(hash >> 40) & 0xffe) |
 constexpr u32 home_of(u64 hash) { return static_cast<u32>(hash); }
 constexpr u32 other_of(u32 line, u32 tag) { return line ^ tag * 0x5bd1e995u; }
 
+// The tag has to fit as well: of an entry that two threads wrote at once, key and meta do not.
 template <class Bucket, class T>
-FAIRLEAD_INLINE Meta* find_in(const T& tables, u32 line, const KeyOf<Bucket>& key) {
+FAIRLEAD_INLINE Meta* find_in(const T& tables, u32 line, const KeyOf<Bucket>& key, u32 tag) {
   Bucket& bucket = tables.template line<Bucket>(line);
   for (u32 way = 0; way < ways_of<Bucket>; way++) {
-    if (bucket.key[way] == key) return &bucket.meta[way];
+    if (bucket.key[way] == key && tag_of(bucket.meta[way]) == tag) return &bucket.meta[way];
   }
   return nullptr;
 }
@@ -120,9 +165,10 @@ FAIRLEAD_INLINE Meta* find_in(const T& tables, u32 line, const KeyOf<Bucket>& ke
 template <class Bucket, class T>
 FAIRLEAD_INLINE Meta* find_connection(const T& tables, const KeyOf<Bucket>& key, u64 hash) {
   const u32 home = home_of(hash);
-  if (Meta* meta = find_in<Bucket>(tables, home, key)) return meta;
+  const u32 tag = tag_of(hash);
+  if (Meta* meta = find_in<Bucket>(tables, home, key, tag)) return meta;
   if (!is_taken(tables.template line<Bucket>(home).key[ways_of<Bucket> - 1])) return nullptr;
-  return find_in<Bucket>(tables, other_of(home, tag_of(hash)), key);
+  return find_in<Bucket>(tables, other_of(home, tag), key, tag);
 }
 
 // Making room.

@@ -52,6 +52,7 @@ constexpr u16 wide = 1;  // connections need the whole 5-tuple as key: prefix VI
 constexpr u16 client_ip = 2;  // affinity: the source address alone chooses
 constexpr u16 ping_drop = 4;  // on vip rows: echo requests are not answered
 constexpr u16 branched = 8;   // has routes or a split
+constexpr u16 slow = 16;      // some backend of it needs the slow path for every packet
 }  // namespace row_flag
 
 // A Maglev table: `size` slots from `offset` on, and the first limits::slot_mirror of them again.
@@ -176,11 +177,12 @@ struct alignas(64) WorkerCounters {
   u64 evicted_handshake;  // a handshake entry gave way to another
   u64 evicted_full;       // no room: the flow is not remembered
   u64 displaced;          // entries moved to their other line to make room
+  u64 evicted_fragment;   // a live fragment mapping gave way to another
   u64 mss_clamped;
   u64 searches_failed;     // for room, in a row: what paces them (connections.h), no count to show
   u64 inserts_unsearched;  // since the last search
 };
-static_assert(sizeof(WorkerCounters) == 320);
+static_assert(sizeof(WorkerCounters) == 384);
 
 // Settings.
 
@@ -198,7 +200,8 @@ struct alignas(64) Settings {
   Tick clock;      // now, where the engine does not have a clock of its own (replay)
   Tick ttl[8];     // by State
   u32 replay_worker;
-  u32 spare[2];
+  Tick fragment_ttl;
+  u32 smallest_inner_mtu;  // of all backends: a packet of that size or less fits everywhere
   PrefixLengths prefixes[2];  // by generation
 };
 

@@ -55,22 +55,30 @@ FAIRLEAD_INLINE u32 find_row(const Tables& tables, const Address& address, const
   return no_row;
 }
 
+template <class Tables>
+[[gnu::noinline]] u32 find_row_apart(const Tables* tables, const Address* address, u64 key) {
+  return find_row(*tables, *address, __builtin_bit_cast(RowId, key));
+}
+
 // The VIP row that covers an address: the address itself, then the longest prefix; no_row if none
 // does, or if the address is the node's own.
 template <class Tables>
 FAIRLEAD_INLINE u32 find_vip(const Tables& tables, Family family, const Address& address) {
   const u8 whole = host_length(family);
-  const u32 exact = find_row(tables, address, row_id(RowKind::vip, family, whole));
-  if (exact != no_row) return exact;
+  const u64 exact = row_key(row_id(RowKind::vip, family, whole));
+  const u32 row = find_row_apart(&tables, &address, exact);
+  if (row != no_row) return row;
   const PrefixLengths& prefixes = tables.prefixes();
   const u8(&lengths)[limits::prefix_lengths] = family == Family::v6 ? prefixes.v6 : prefixes.v4;
   if (lengths[0] == 0) return no_row;
-  if (find_row(tables, address, row_id(RowKind::own, family, whole)) != no_row) return no_row;
+  const u64 own = row_key(row_id(RowKind::own, family, whole));
+  if (find_row_apart(&tables, &address, own) != no_row) return no_row;
   for (u32 i = 0; i < limits::prefix_lengths && lengths[i] != 0; i++) {
     const u8 length = static_cast<u8>(lengths[i] - 1);
-    const RowId id = row_id(RowKind::vip, family, length);
-    const u32 row = find_row(tables, masked(address, length), id);
-    if (row != no_row) return row;
+    const Address wanted = masked(address, length);
+    const u64 prefix = row_key(row_id(RowKind::vip, family, length));
+    const u32 covers = find_row_apart(&tables, &wanted, prefix);
+    if (covers != no_row) return covers;
   }
   return no_row;
 }
@@ -81,15 +89,15 @@ FAIRLEAD_INLINE u32 find_service(const Tables& tables, const Row& vip, u8 protoc
                                  bool has_ports) {
   RowId id = row_id(RowKind::service, vip.id.family, vip.id.prefix_length, protocol, port);
   if (has_ports) {
-    u32 row = find_row(tables, vip.address, id);
+    u32 row = find_row_apart(&tables, &vip.address, row_key(id));
     if (row != no_row) return row;
     id.port = 0;
-    row = find_row(tables, vip.address, id);
+    row = find_row_apart(&tables, &vip.address, row_key(id));
     if (row != no_row) return row;
   }
   id.port = 0;
   id.protocol = 0;
-  return find_row(tables, vip.address, id);
+  return find_row_apart(&tables, &vip.address, row_key(id));
 }
 
 }  // namespace fairlead::core

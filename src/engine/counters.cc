@@ -16,21 +16,28 @@ void add(Record& sum, const Record& record) {
   }
 }
 
+// Of one record of every worker in every memory; `records` says where a memory keeps them.
 template <class Record>
-Record sum_over_workers(const Record* records, uint32_t workers, uint32_t each, uint32_t id) {
+Record sum_of(std::span<const tables::Memory* const> memories,
+              Record* tables::Memory::*records, uint32_t each, uint32_t id) {
   Record sum{};
-  for (uint32_t worker = 0; worker < workers; worker++) add(sum, records[worker * each + id]);
+  for (const tables::Memory* memory : memories) {
+    for (uint32_t worker = 0; worker < memory->capacity.workers; worker++) {
+      add(sum, (memory->*records)[size_t{worker} * each + id]);
+    }
+  }
   return sum;
 }
 
 }  // namespace
 
-Counters read_counters(const tables::Memory& memory, const tables::Publisher& publisher) {
-  const tables::Capacity& size = memory.capacity;
+Counters read_counters(std::span<const tables::Memory* const> memories,
+                       const tables::Publisher& publisher) {
+  const tables::Capacity& size = memories.front()->capacity;
   Counters counters;
   for (uint32_t worker = 0; worker < size.workers; worker++) {
     core::WorkerCounters one{};
-    add(one, memory.workers[worker]);
+    for (const tables::Memory* memory : memories) add(one, memory->workers[worker]);
     add(counters.total, one);
     uint64_t packets = 0;
     for (uint64_t count : one.reason) packets += count;
@@ -44,7 +51,7 @@ Counters read_counters(const tables::Memory& memory, const tables::Publisher& pu
       const uint32_t id = publisher.backend_id(pool, member);
       counters.backends.push_back(
           {named.id, named.members[member].name,
-           sum_over_workers(memory.backend_counters, size.workers, size.backends, id)});
+           sum_of(memories, &tables::Memory::backend_counters, size.backends, id)});
     }
   }
   for (uint32_t id = 1; id < size.services; id++) {
@@ -53,9 +60,14 @@ Counters read_counters(const tables::Memory& memory, const tables::Publisher& pu
     const tables::Service& service = snapshot->services[static_cast<size_t>(index)];
     counters.services.push_back(
         {snapshot->vips[service.vip].id, service.name(),
-         sum_over_workers(memory.service_counters, size.workers, size.services, id)});
+         sum_of(memories, &tables::Memory::service_counters, size.services, id)});
   }
   return counters;
+}
+
+Counters read_counters(const tables::Memory& memory, const tables::Publisher& publisher) {
+  const tables::Memory* const one = &memory;
+  return read_counters(std::span(&one, 1), publisher);
 }
 
 }  // namespace fairlead::engine

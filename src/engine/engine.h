@@ -32,6 +32,7 @@ struct Options {
   uint32_t workers = 0;        // 0: one per receive queue of the interface
   std::vector<uint32_t> cpus;  // in worker order; empty: the kernel chooses
   uint32_t batch = 64;
+  uint32_t icmp_rate_limit = 100;  // errors, and answers to pings, per VIP and second
   tables::Capacity capacity;  // workers is filled in by the engine
 };
 

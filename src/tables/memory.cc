@@ -53,11 +53,12 @@ struct Offsets {
     slots = layout.add<core::Slot>(c.slots);
     narrow = layout.add<core::NarrowBucket>(workers * c.narrow_lines);
     wide = layout.add<core::WideBucket>(workers * c.wide_lines);
+    fragments = layout.add<core::NarrowBucket>(c.fragment_lines);
   }
 
   Layout layout;
   uint64_t settings, rows, tables, backends, counters, backend_counters, service_counters, slots,
-      narrow, wide;
+      narrow, wide, fragments;
 };
 
 // Reserved huge pages if there are enough, else memory that the kernel may back with huge pages.
@@ -95,6 +96,7 @@ Result<void> examine(const Capacity& c) {
       Size{"services", c.services, core::limits::services + 1},
       Size{"narrow_lines", c.narrow_lines, 1u << 26},
       Size{"wide_lines", c.wide_lines, 1u << 26},
+      Size{"fragment_lines", c.fragment_lines, 1u << 16},
   };
   for (const Size& size : sizes) {
     if (size.value == 0 || size.value > size.most) {
@@ -138,6 +140,7 @@ Result<OwnMemory> OwnMemory::make(const Capacity& capacity) {
   array(view.backends, at.backends);
   array(view.narrow, at.narrow);
   array(view.wide, at.wide);
+  array(view.fragments, at.fragments);
   array(view.workers, at.counters);
   array(view.backend_counters, at.backend_counters);
   array(view.service_counters, at.service_counters);

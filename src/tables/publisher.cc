@@ -57,6 +57,17 @@ void clear(Counters* all, uint32_t workers, uint32_t per_worker, uint32_t id) {
   }
 }
 
+// What fits into the tunnel of every backend; all of an IP packet if there is none.
+uint32_t smallest_inner_mtu(const Snapshot& snapshot) {
+  uint32_t smallest = 65'535;
+  for (const Pool& pool : snapshot.pools) {
+    for (const Member& member : pool.members) {
+      smallest = std::min<uint32_t>(smallest, member.line.inner_mtu);
+    }
+  }
+  return smallest;
+}
+
 }  // namespace
 
 Publisher::State::State(const Memory& m, Options o)
@@ -113,6 +124,9 @@ void Publisher::State::write_rows(const Snapshot& next, const Plan& plan) {
     const uint64_t ticks = (next.ttl_ms[i] + options.tick_ms - 1) / options.tick_ms;
     store<core::Tick>(settings.ttl[i], static_cast<core::Tick>(ticks));
   }
+  const uint64_t fragment_ticks = (next.fragment_ttl_ms + options.tick_ms - 1) / options.tick_ms;
+  store<core::Tick>(settings.fragment_ttl, static_cast<core::Tick>(fragment_ticks));
+  store<core::u32>(settings.smallest_inner_mtu, smallest_inner_mtu(next));
   store(settings.version, core::layout_version);
   store(settings.generation, generation);
 }
@@ -178,7 +192,8 @@ Result<void> Publisher::publish(std::shared_ptr<const Snapshot> snapshot, uint64
   state.write_rows(*snapshot, *plan);
   if (state.options.wait) state.options.wait();
 
-  uint64_t ttl_ms = std::ranges::max(snapshot->ttl_ms);
+  uint64_t ttl_ms =
+      std::max<uint64_t>(std::ranges::max(snapshot->ttl_ms), snapshot->fragment_ttl_ms);
   if (state.snapshot) ttl_ms = std::max<uint64_t>(ttl_ms, std::ranges::max(state.snapshot->ttl_ms));
   state.snapshot = std::move(snapshot);
   state.retire(*plan, now_ms, ttl_ms + 1000);

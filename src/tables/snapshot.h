@@ -62,6 +62,7 @@ struct Snapshot {
   uint64_t generation = 0;
   std::array<uint64_t, 2> seed{};  // of the flow hash
   std::array<uint32_t, core::state_count> ttl_ms{};
+  uint32_t fragment_ttl_ms = 10'000;
   std::vector<core::Address> own_v4, own_v6;  // the node's own addresses
   std::vector<Vip> vips;
   std::vector<Service> services;

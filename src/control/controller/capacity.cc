@@ -50,6 +50,7 @@ tables::Capacity capacity_for(const config::Forwarder& forwarder, uint32_t worke
   capacity.services = at_least(capacity.services, need.services, 1u << 16);
   capacity.narrow_lines = std::bit_ceil(forwarder.connection_table_size / core::narrow_ways);
   capacity.wide_lines = std::bit_ceil(forwarder.connection_table_size / core::wide_ways);
+  capacity.fragment_lines = std::bit_ceil(forwarder.fragment_table_size / core::narrow_ways);
   return capacity;
 }
 

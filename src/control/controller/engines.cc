@@ -41,6 +41,7 @@ Result<std::unique_ptr<engine::Engine>> make_engine(const config::Configuration&
       .workers = workers,
       .cpus = forwarder.cpu_affinity,
       .batch = forwarder.batch_size,
+      .icmp_rate_limit = forwarder.icmp_rate_limit,
       .capacity = capacity,
   };
   return forwarder.engine == config::EngineKind::xdp ? xdp::make(options) : user::make(options);

@@ -20,8 +20,8 @@ constexpr uint8_t protocol_udp = 17;
 uint8_t protocol_of(Method method) {
   switch (method) {
     case Method::gre: return wire::protocol_gre;
-    case Method::ipip: return wire::protocol_ipv4;
     case Method::gue: return protocol_udp;
+    case Method::ipip:  // the packet inside decides
     case Method::l2:
     case Method::nat: return 0;
   }

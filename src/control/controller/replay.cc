@@ -147,6 +147,7 @@ std::expected<ReplayReport, std::vector<std::string>> run_replay(const ReplayReq
       .engine = request.in_kernel ? replay::Engine::xdp : replay::Engine::user,
       .workers = workers,
       .has_gateway = forwarder.gateway_mac.has_value(),
+      .icmp_rate_limit = forwarder.icmp_rate_limit,
       .capacity = capacity_for(forwarder, workers, prepared->configurations()),
   };
   ReplayScript script(prepared->start.node, prepared->start.services, std::move(prepared->services),

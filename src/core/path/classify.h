@@ -8,16 +8,19 @@
 
 namespace fairlead::core {
 
-// The service's row, or null and the reason why there is none.
+// Whose the packet is: the row of its service; the row of its VIP, if it is of a kind that adopt.h
+// looks after; or null and the reason why it is nobody's.
 struct Classified {
-  const Row* service;
+  const Row* row;
+  bool is_service;
   Reason reason;
 };
 
 namespace classify_detail {
 
-// What resolve() found: the index of a row plus `row`, or a Reason.
-constexpr u64 row_bit = 1ull << 32;
+// What resolve() found: the index of a row and a bit that says of what, or a Reason.
+constexpr u64 service_bit = 1ull << 32;
+constexpr u64 vip_bit = 1ull << 33;
 
 constexpr bool has_ports(u8 protocol) {
   return protocol == wire::protocol_tcp || protocol == wire::protocol_udp;
@@ -29,13 +32,12 @@ FAIRLEAD_INLINE u64 resolve(const T& tables, const Packet& packet) {
   const u32 vip = find_vip(tables, packet.family, packet.destination);
   if (vip == no_row) return static_cast<u64>(Reason::not_vip);
   if (packet.shape == Shape::malformed) return static_cast<u64>(Reason::malformed);
-  if (packet.shape == Shape::icmp) return static_cast<u64>(Reason::icmp_unsupported);
   if (packet.shape == Shape::tiny_fragment) return static_cast<u64>(Reason::fragment_tiny);
-  if (packet.shape == Shape::later_fragment) return static_cast<u64>(Reason::fragment_no_mapping);
+  if (packet.shape != Shape::flow) return vip_bit | vip;
   const u32 service = find_service(tables, tables.row(vip), packet.protocol,
                                    packet.destination_port, has_ports(packet.protocol));
   if (service == no_row) return static_cast<u64>(Reason::no_service);
-  return row_bit | service;
+  return service_bit | service;
 }
 
 template <Tables T>
@@ -48,18 +50,17 @@ template <Tables T>
 template <Tables T>
 FAIRLEAD_INLINE Classified classify(const T& tables, const Packet& packet) {
   using namespace classify_detail;
-  if (packet.shape == Shape::not_ip) return {nullptr, Reason::not_ip};
-  if (packet.shape == Shape::cut) return {nullptr, Reason::not_vip};
+  if (packet.shape == Shape::not_ip) return {nullptr, false, Reason::not_ip};
+  if (packet.shape == Shape::cut) return {nullptr, false, Reason::not_vip};
   if (packet.shape == Shape::flow && has_ports(packet.protocol)) {
     const RowId id = row_id(RowKind::service, packet.family, host_length(packet.family),
                             packet.protocol, packet.destination_port);
     const u32 row = find_row(tables, packet.destination, id);
-    if (row != no_row) return {&tables.row(row), Reason::fresh};
+    if (row != no_row) return {&tables.row(row), true, Reason::fresh};
   }
-  const Packet copy = packet;  // so that `packet` itself can stay in registers
-  const u64 found = resolve_apart(&tables, &copy);
-  if (!(found & row_bit)) return {nullptr, static_cast<Reason>(found)};
-  return {&tables.row(static_cast<u32>(found)), Reason::fresh};
+  const u64 found = resolve_apart(&tables, &packet);
+  if (!(found & (service_bit | vip_bit))) return {nullptr, false, static_cast<Reason>(found)};
+  return {&tables.row(static_cast<u32>(found)), (found & service_bit) != 0, Reason::fresh};
 }
 
 }  // namespace fairlead::core

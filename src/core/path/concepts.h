@@ -43,6 +43,8 @@ concept Tables = requires(const T tables, u32 n) {
   // Connection lines of this worker.
   { tables.template line<NarrowBucket>(n) } -> Same<NarrowBucket&>;
   { tables.template line<WideBucket>(n) } -> Same<WideBucket&>;
+  // Fragment mappings of all workers.
+  { tables.fragment_line(n) } -> Same<NarrowBucket&>;
   { tables.counters() } -> Same<WorkerCounters&>;
   { tables.backend_counters(n) } -> Same<BackendCounters&>;
   { tables.service_counters(n) } -> Same<ServiceCounters&>;

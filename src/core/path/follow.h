@@ -19,42 +19,43 @@ namespace follow_detail {
 template <class Bucket, Tables T>
 FAIRLEAD_INLINE Followed follow_entry(const T& tables, const Row& service, const Packet& packet,
                                       const KeyOf<Bucket>& key) {
-  const Settings& settings = tables.settings();
-  const Event event = event_of(packet.protocol, packet.tcp_flags);
-  const u32 tag = tag_of(packet.hash);
   const Tick now = tables.now();
   Meta* entry = find_connection<Bucket>(tables, key, packet.hash);
-  State before = State::none;
-  if (entry && is_live(*entry, now, settings)) before = state_of(*entry);
-  if (event == Event::opening && before == State::closing) before = State::none;
-  const State state = next_state(before, event);
+  const Meta before = entry ? *entry : Meta{0};
+  const State live = is_live(before, now, tables.settings()) ? state_of(before) : State::none;
+  const Transition next = transition(live, event_of(packet.protocol, packet.tcp_flags));
 
-  if (before != State::none) {
-    u32 backend = backend_of(*entry);
-    Reason reason = Reason::known;
-    if (!(tables.backend(backend).flags & backend_flag::keeps_known)) [[unlikely]] {
-      backend = pick(tables, service, packet);
-      if (backend == 0) return {Reason::no_backend, State::none, 0};
-      reason = Reason::repinned;
-    }
-    const Meta meta = meta_of(now, tag_of(*entry), state, backend);
-    if (meta.word != entry->word) *entry = meta;
-    return {reason, state, static_cast<u16>(backend)};
+  u32 backend = backend_of(before);
+  Reason reason = Reason::known;
+  if (next.is_new || !(tables.backend(backend).flags & backend_flag::keeps_known)) {
+    backend = pick(tables, service, packet);
+    if (backend == 0) return {Reason::no_backend, State::none, 0};
+    reason = next.is_new ? Reason::fresh : Reason::repinned;
+    if (next.state == State::none) return {Reason::hashed, State::none, static_cast<u16>(backend)};
   }
-
-  const u32 backend = pick(tables, service, packet);
-  if (backend == 0) return {Reason::no_backend, State::none, 0};
-  if (state == State::none) return {Reason::hashed, State::none, static_cast<u16>(backend)};
-  const Meta meta = meta_of(now, tag, state, backend);
+  const Meta after = meta_of(now, tag_of(packet.hash), next.state, backend);
   if (entry) {
-    *entry = meta;
+    if (after.word != before.word) *entry = after;
   } else {
     const KeyOf<Bucket> copy = key;  // so that `key` itself can stay in registers
-    if (!remember_apart(&tables, &copy, packet.hash, meta.word)) {
+    if (!remember_apart(&tables, &copy, packet.hash, after.word)) {
       return {Reason::hashed, State::none, static_cast<u16>(backend)};
     }
   }
-  return {Reason::fresh, state, static_cast<u16>(backend)};
+  return {reason, next.state, static_cast<u16>(backend)};
+}
+
+FAIRLEAD_INLINE bool is_narrow(const Row& service, const Packet& packet) {
+  return packet.family == Family::v4 && !(service.id.flags & row_flag::wide);
+}
+
+FAIRLEAD_INLINE u64 narrow_key_of(const Row& service, const Packet& packet) {
+  return narrow_key(packet.source.word[0], packet.source_port, service.service);
+}
+
+FAIRLEAD_INLINE WideKey wide_key_of(const Row& service, const Packet& packet) {
+  const bool wide = service.id.flags & row_flag::wide;
+  return wide_key(packet.source, packet.source_port, wide ? packet.hash >> 16 : service.service);
 }
 
 }  // namespace follow_detail
@@ -62,14 +63,26 @@ FAIRLEAD_INLINE Followed follow_entry(const T& tables, const Row& service, const
 template <Tables T>
 FAIRLEAD_INLINE Followed follow(const T& tables, const Row& service, const Packet& packet) {
   using namespace follow_detail;
-  const bool wide = service.id.flags & row_flag::wide;
-  if (packet.family == Family::v4 && !wide) {
-    const u64 key = narrow_key(packet.source.word[0], packet.source_port, service.service);
-    return follow_entry<NarrowBucket>(tables, service, packet, key);
+  if (is_narrow(service, packet)) {
+    return follow_entry<NarrowBucket>(tables, service, packet, narrow_key_of(service, packet));
   }
-  const u64 rest = wide ? packet.hash >> 16 : service.service;
-  return follow_entry<WideBucket>(tables, service, packet,
-                                  wide_key(packet.source, packet.source_port, rest));
+  return follow_entry<WideBucket>(tables, service, packet, wide_key_of(service, packet));
+}
+
+// Where a flow's packets go, without any trace that it was asked: the backend of its connection, or
+// the one that it would get; 0 if there is none.
+template <Tables T>
+FAIRLEAD_INLINE u32 backend_of_flow(const T& tables, const Row& service, const Packet& flow) {
+  using namespace follow_detail;
+  const Meta* entry =
+      is_narrow(service, flow)
+          ? find_connection<NarrowBucket>(tables, narrow_key_of(service, flow), flow.hash)
+          : find_connection<WideBucket>(tables, wide_key_of(service, flow), flow.hash);
+  if (entry && is_live(*entry, tables.now(), tables.settings())) {
+    const u32 backend = backend_of(*entry);
+    if (tables.backend(backend).flags & backend_flag::keeps_known) return backend;
+  }
+  return pick(tables, service, flow);
 }
 
 }  // namespace fairlead::core

@@ -244,6 +244,19 @@ void AfXdpQueue::release(const HeldFrame& frame) {
   free_.push_back(frame.chunk);
 }
 
+bool AfXdpQueue::lend(HeldFrame& frame) {
+  if (free_.empty()) return false;
+  const uint32_t chunk = free_.back();
+  free_.pop_back();
+  move(chunk, Place::free, Place::held);
+  held_++;
+  frame = {.data = memory_.data() + (uint64_t{chunk} << chunk_shift_) + frame_offset,
+           .length = 0,
+           .room = frame_offset,
+           .chunk = chunk};
+  return true;
+}
+
 void AfXdpQueue::flush() {
   if (unsubmitted_ != 0) {
     xsk_ring_prod__submit(&rings_->to_send, unsubmitted_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an engine's loop sees of a network interface: a queue of frames. receive() lends frames, and
+// What an engine's loop sees of a network interface: a queue of frames. receive() and lend() lend frames, and
 // each of them goes back by exactly one transmit() or release(). Frames lie in chunks of one
 // memory; only the small HeldFrame moves. In front of each there is room for headers.
 //
@@ -36,6 +36,8 @@ concept FrameQueue = requires(Q queue, std::span<HeldFrame> frames, const HeldFr
   queue.transmit(frame);
   // Has no use for the frame.
   queue.release(frame);
+  // Lends an empty frame with room in front, to be filled and transmitted; false: there is none.
+  { queue.lend(*frames.data()) } -> std::same_as<bool>;
   // Makes the kernel see what was transmitted.
   queue.flush();
   // Sleeps until there may be something to receive, at most this long.

@@ -52,6 +52,15 @@ void MemoryQueue::release(const HeldFrame& frame) {
   put_back(frame);
 }
 
+bool MemoryQueue::lend(HeldFrame& frame) {
+  if (free_.empty()) return false;
+  const uint32_t chunk = free_.back();
+  free_.pop_back();
+  frame = {place_of(chunk), 0, frame_offset, chunk};
+  held_++;
+  return true;
+}
+
 void MemoryQueue::put_back(const HeldFrame& frame) {
   held_--;
   if (after_ == After::keep) {

@@ -29,6 +29,7 @@ class MemoryQueue {
   size_t receive(std::span<HeldFrame> frames);
   void transmit(const HeldFrame& frame);
   void release(const HeldFrame& frame);
+  bool lend(HeldFrame& frame);
   void flush() {}
   void wait(std::chrono::milliseconds) {}
 

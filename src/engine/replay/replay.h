@@ -5,10 +5,12 @@
 // repeated to the byte.
 //
 //   capture → worker_of() → Runner (user or xdp) → capture, passed frames, JSON lines
+//                                       └ slow path ┘
 //
 // A capture has no interface. Its place is taken by the address that each frame was sent to: that
 // is the source MAC of what leaves. Time never goes back; a frame that is stamped earlier than one
-// before it counts as simultaneous with that one. One thread.
+// before it counts as simultaneous with that one. The line of a fragment that waits for its first
+// one is written when that comes, or when it has waited too long. One thread.
 #pragma once
 
 #include <array>
@@ -46,6 +48,7 @@ struct Options {
   uint32_t workers = 1;
   // Without one, frames go back to the MAC address they came from.
   bool has_gateway = true;
+  uint32_t icmp_rate_limit = 100;
   tables::Capacity capacity;  // its workers are filled in
 };
 

@@ -26,6 +26,7 @@ constexpr size_t headroom = 256;
 
 struct Processed {
   core::Outcome outcome;
+  bool slow = false;  // nothing happened: the frame is for the slow path (engine/host)
   // What leaves, if the verdict is forward or reply. Lies in or around the frame that came in.
   std::span<std::byte> frame;
 };

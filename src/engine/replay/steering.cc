@@ -3,7 +3,7 @@
 
 #include "core/hash.h"
 #include "core/path/admit.h"
-#include "engine/user/frame.h"
+#include "engine/host/frame.h"
 
 namespace fairlead::replay {
 
@@ -11,7 +11,7 @@ uint32_t worker_of(std::span<std::byte> frame, uint32_t workers) {
   engine::HeldFrame held{.data = reinterpret_cast<uint8_t*>(frame.data()),
                          .length = static_cast<uint32_t>(frame.size())};
   core::Packet packet;
-  packet.shape = core::admit(user::Frame(&held), packet);
+  packet.shape = core::admit(host::Frame(&held), packet);
   const bool has_addresses = packet.shape == core::Shape::flow ||
                              packet.shape == core::Shape::icmp ||
                              packet.shape == core::Shape::later_fragment;

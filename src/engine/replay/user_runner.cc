@@ -5,8 +5,8 @@
 #include "core/path/path.h"
 #include "engine/io/frame_queue.h"
 #include "engine/replay/runner.h"
-#include "engine/user/frame.h"
-#include "engine/user/tables.h"
+#include "engine/host/frame.h"
+#include "engine/host/tables.h"
 
 namespace fairlead::replay {
 namespace {
@@ -21,13 +21,14 @@ class UserRunner final : public Runner {
     engine::HeldFrame held{.data = reinterpret_cast<uint8_t*>(bytes.data()),
                            .length = static_cast<uint32_t>(bytes.size()),
                            .room = headroom};
-    user::Frame frame(&held);
-    const user::Tables tables(memory_.view(), now, worker);
-    const core::Outcome outcome = core::process(frame, tables);
+    host::Frame frame(&held);
+    const host::Tables tables(memory_.view(), now, worker);
+    const auto [outcome, slow] = core::process(frame, tables);
+    if (slow) return Processed{outcome, true, {}};
     const core::Verdict verdict = core::verdict_of(outcome.reason);
     const bool leaves = verdict == core::Verdict::forward || verdict == core::Verdict::reply;
-    if (!leaves) return Processed{outcome, {}};
-    return Processed{outcome, {reinterpret_cast<std::byte*>(held.data), held.length}};
+    if (!leaves) return Processed{outcome, false, {}};
+    return Processed{outcome, false, {reinterpret_cast<std::byte*>(held.data), held.length}};
   }
 
  private:

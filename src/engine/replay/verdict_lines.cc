@@ -97,7 +97,9 @@ void VerdictLines::write(const Frame& frame, fmt::memory_buffer& to) const {
     append(to, "\"");
   }
   fmt::format_to(fmt::appender(to), ",\"worker\":{}", frame.worker);
-  if (frame.left != 0) fmt::format_to(fmt::appender(to), ",\"out\":[{}]", frame.left);
+  if (!frame.left.empty()) {
+    fmt::format_to(fmt::appender(to), ",\"out\":[{}]", fmt::join(frame.left, ","));
+  }
   append(to, "}\n");
 }
 

@@ -26,7 +26,7 @@ class VerdictLines {
     int64_t time_ns = 0;  // since the first frame, as the capture has it
     core::Outcome outcome{};
     uint32_t worker = 0;
-    uint64_t left = 0;  // number of the frame that left, from 1; 0: none
+    std::vector<uint64_t> left;  // numbers of the frames that left, from 1
   };
 
   // Learns the names of the snapshot that was just published.

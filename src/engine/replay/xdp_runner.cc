@@ -43,7 +43,7 @@ class XdpRunner final : public Runner {
   const tables::Memory& memory() const override { return program_.memory(); }
 
   Result<Processed> run(std::span<std::byte> frame, core::Tick now, uint32_t worker) override {
-    if (frame.size() < shortest) return Processed{{.reason = core::Reason::not_ip}, {}};
+    if (frame.size() < shortest) return Processed{{.reason = core::Reason::not_ip}, false, {}};
     const size_t shown = std::min(frame.size(), longest);
     program_.memory().settings->clock = now;
     program_.memory().settings->replay_worker = worker;
@@ -56,14 +56,15 @@ class XdpRunner final : public Runner {
                       frame.size(), std::strerror(errno)));
     }
     const core::Outcome outcome = program_.outcome().outcome;
+    if (program_.outcome().slow != 0) return Processed{outcome, true, {}};
     if (options.retval != action_of(core::verdict_of(outcome.reason))) {
       return failure(
           fmt::format("BPF program: ended with XDP action {} and the verdict {}: they "
                       "do not go together",
                       options.retval, core::name_of(outcome.reason)));
     }
-    if (options.retval != XDP_TX) return Processed{outcome, {}};
-    return Processed{outcome, put_back(frame, shown, options.data_size_out)};
+    if (options.retval != XDP_TX) return Processed{outcome, false, {}};
+    return Processed{outcome, false, put_back(frame, shown, options.data_size_out)};
   }
 
  private:

@@ -12,10 +12,13 @@
 
 #include "core/path/path.h"
 #include "engine/io/frame_queue.h"
-#include "engine/user/frame.h"
-#include "engine/user/tables.h"
+#include "engine/host/frame.h"
+#include "engine/host/tables.h"
 
 namespace fairlead::user {
+
+using host::Frame;
+using host::Tables;
 
 constexpr size_t largest_batch = 64;
 
@@ -51,11 +54,12 @@ inline void prefetch_backend(const Tables& tables, const core::Outcome& outcome)
 
 }  // namespace batch_detail
 
-// At most largest_batch frames; outcomes[i] is what came of frames[i]. Forwarded frames have been
-// rewritten in place. A function of its own, by whose name ThreadSanitizer knows it (tsan.h).
+// At most largest_batch frames; decided[i] is what came of frames[i]. Forwarded frames have been
+// rewritten in place, slow ones are as they came. A function of its own, by whose name
+// ThreadSanitizer knows it (tsan.h).
 [[gnu::noinline]] inline void process_batch(std::span<engine::HeldFrame> frames,
                                             const Tables& tables,
-                                            std::span<core::Outcome> outcomes) {
+                                            std::span<core::Decided> decided) {
   using namespace batch_detail;
   std::array<core::Packet, largest_batch> packets;
   for (size_t i = 0; i < std::min(ahead, frames.size()); i++) prefetch_headers(frames[i]);
@@ -65,17 +69,19 @@ inline void prefetch_backend(const Tables& tables, const core::Outcome& outcome)
     prefetch_connection(tables, packets[i]);
   }
   for (size_t i = 0; i < frames.size(); i++) {
-    outcomes[i] = core::decide(tables, packets[i]);
-    prefetch_backend(tables, outcomes[i]);
+    decided[i] = core::decide(Frame(&frames[i]), tables, packets[i]);
+    prefetch_backend(tables, decided[i].outcome);
   }
   for (size_t i = 0; i < frames.size(); i++) {
-    if (core::verdict_of(outcomes[i].reason) == core::Verdict::forward) {
+    core::Outcome& outcome = decided[i].outcome;
+    if (decided[i].slow) continue;
+    if (core::verdict_of(outcome.reason) == core::Verdict::forward) {
       Frame frame(&frames[i]);
-      if (!core::rewrite(frame, tables.backend(outcomes[i].backend), packets[i])) {
-        outcomes[i].reason = core::Reason::overload;
+      if (!core::forward(frame, tables, packets[i], outcome)) {
+        outcome.reason = core::Reason::overload;
       }
     }
-    core::count(tables, packets[i], outcomes[i]);
+    core::count(tables, packets[i], outcome);
   }
 }
 

@@ -6,7 +6,7 @@
 // Which frames those are is the core's decision, made here on a copy of the rows; the worker makes
 // it again, with all tables.
 #include "bpf/helpers.h"
-#include "core/path/classify.h"
+#include "core/path/adopt.h"
 #include "engine/bpf/xdp_frame.h"
 
 namespace fairlead::user {
@@ -40,11 +40,21 @@ struct StubTables {
   const Backend& backend(u32 i) const;
   template <class Bucket>
   Bucket& line(u32 i) const;
+  NarrowBucket& fragment_line(u32 i) const;
   WorkerCounters& counters() const;
   BackendCounters& backend_counters(u32 i) const;
   ServiceCounters& service_counters(u32 i) const;
 };
 static_assert(core::Tables<StubTables>);
+
+extern "C" [[gnu::noinline]] u32 find_row_words(u32 generation, const Address* address, u64 key) {
+  if (!address) return no_row;
+  return find_row(StubTables{generation}, *address, __builtin_bit_cast(RowId, key));
+}
+
+FAIRLEAD_INLINE u32 find_row_apart(const StubTables* tables, const Address* address, u64 key) {
+  return find_row_words(tables->generation, address, key);
+}
 
 extern "C" [[gnu::noinline]] u64 resolve_words(u32 generation, const Packet* packet) {
   if (!packet) return static_cast<u64>(Reason::not_vip);
@@ -55,6 +65,12 @@ FAIRLEAD_INLINE u64 resolve_apart(const StubTables* tables, const Packet* packet
   return resolve_words(tables->generation, packet);
 }
 
+// The one kind of packet to a VIP that is the host's.
+FAIRLEAD_INLINE bool is_neighbour_discovery(const bpf::XdpFrame& frame, const Packet& packet) {
+  const wire::Icmp* icmp = frame.at<wire::Icmp>(packet.l4);
+  return icmp && adopt_detail::is_neighbour_discovery(packet.family, icmp->type);
+}
+
 extern "C" SEC("xdp") int fairlead_stub(xdp_md* context) {
   const u32 queue = context->rx_queue_index;
   const StubTables tables{settings.generation};
@@ -62,7 +78,8 @@ extern "C" SEC("xdp") int fairlead_stub(xdp_md* context) {
   Packet packet;
   packet.shape = admit(frame, packet);
   const Classified found = classify(tables, packet);
-  if (!found.service && verdict_of(found.reason) == Verdict::pass) return XDP_PASS;
+  if (!found.row && verdict_of(found.reason) == Verdict::pass) return XDP_PASS;
+  if (packet.shape == Shape::icmp && is_neighbour_discovery(frame, packet)) return XDP_PASS;
   return static_cast<int>(bpf::redirect_map(&sockets, queue, XDP_PASS));
 }
 

@@ -55,7 +55,8 @@ Result<uint32_t> count_workers(const engine::Options& options, const Interface& 
 
 tables::Capacity rounded(tables::Capacity capacity, uint32_t workers) {
   for (uint32_t* size : {&capacity.rows, &capacity.tables, &capacity.slots, &capacity.backends,
-                         &capacity.services, &capacity.narrow_lines, &capacity.wide_lines}) {
+                         &capacity.services, &capacity.narrow_lines, &capacity.wide_lines,
+                         &capacity.fragment_lines}) {
     *size = std::bit_ceil(*size);
   }
   capacity.workers = workers;
@@ -68,8 +69,10 @@ class UserEngine final : public engine::Engine {
              Stub stub)
       : interface_(std::move(interface)),
         memory_(std::move(memory)),
-        publisher_(memory_.view(), {tick_ms, [this] { wait_for_batches(); }}),
+        publisher_(memory_.view(), {host::tick_ms, [this] { wait_for_batches(); }}),
         batch_(options.batch),
+        icmp_rate_(options.icmp_rate_limit),
+        limits_(memory_.view().capacity.services),
         stub_(std::make_unique<Stub>(std::move(stub))) {}
 
   ~UserEngine() override {
@@ -86,7 +89,8 @@ class UserEngine final : public engine::Engine {
       auto queue = AfXdpQueue::open(interface_, {.queue = i, .zero_copy = zero_copy});
       if (!queue) return std::unexpected(queue.error());
       if (auto connected = stub_->connect(i, (*queue)->descriptor()); !connected) return connected;
-      workers_.push_back(std::make_unique<SocketWorker>(**queue, memory_.view(), i, batch_));
+      workers_.push_back(std::make_unique<SocketWorker>(**queue, memory_.view(), i, batch_,
+                                                        icmp_rate_, limits_));
       queues_.push_back(std::move(*queue));
     }
     return {};
@@ -154,6 +158,8 @@ class UserEngine final : public engine::Engine {
   tables::OwnMemory memory_;
   tables::Publisher publisher_;
   uint32_t batch_;
+  uint32_t icmp_rate_;
+  host::IcmpLimits limits_;
   std::unique_ptr<Stub> stub_;
   std::vector<std::unique_ptr<AfXdpQueue>> queues_;
   std::vector<std::unique_ptr<SocketWorker>> workers_;

@@ -17,10 +17,13 @@
 #include "base/clock.h"
 #include "core/path/path.h"
 #include "engine/io/frame_queue.h"
+#include "engine/host/queue_sink.h"
 #include "engine/user/batch.h"
-#include "engine/user/tables.h"
+#include "engine/host/tables.h"
 
 namespace fairlead::user {
+
+using host::tick_ms;
 
 constexpr core::Tick tick_of(Time time) {
   return static_cast<core::Tick>(time.time_since_epoch() / std::chrono::milliseconds(tick_ms));
@@ -42,12 +45,15 @@ struct WorkerStatistics {
 template <engine::FrameQueue Queue>
 class Worker {
  public:
-  // `batch`: 1 to largest_batch.
-  Worker(Queue& queue, const tables::Memory& memory, uint32_t index, uint32_t batch)
+  // `batch`: 1 to largest_batch. `icmp_rate` and `limits` are those of the slow path.
+  Worker(Queue& queue, const tables::Memory& memory, uint32_t index, uint32_t batch,
+         uint32_t icmp_rate, host::IcmpLimits& limits)
       : queue_(queue),
         memory_(memory),
         index_(index),
-        batch_(std::clamp<size_t>(batch, 1, largest_batch)) {}
+        batch_(std::clamp<size_t>(batch, 1, largest_batch)),
+        slow_(icmp_rate, limits),
+        sink_(queue) {}
 
   // Until stop(), which any thread may call.
   void run() {
@@ -59,7 +65,7 @@ class Worker {
         pause();
       } else {
         add(statistics_.parked, 1);
-        queue_.wait(nap);
+        queue_.wait(slow_.holding() ? short_nap : nap);
       }
     }
   }
@@ -68,11 +74,11 @@ class Worker {
   // One batch, for run(), tests and benchmarks: how many frames there were.
   size_t turn() {
     const std::span frames(frames_.data(), queue_.receive(std::span(frames_).first(batch_)));
-    if (frames.empty()) {
+    if (frames.empty() && !slow_.holding()) {
       return 0;
     }
     const Time begin = now();
-    work(frames, tick_of(begin));
+    work(frames, begin);
     queue_.flush();
     add(statistics_.batches, 1);
     add(statistics_.frames, frames.size());
@@ -96,6 +102,7 @@ class Worker {
   // Some microseconds: longer than it takes to sleep and wake up, shorter than anybody minds.
   static constexpr uint32_t spins = 512;
   static constexpr std::chrono::milliseconds nap{100};  // how late stop() may be noticed
+  static constexpr std::chrono::milliseconds short_nap{1};  // while fragments wait for their first
 
   static void pause() {
 #if defined(__x86_64__)
@@ -108,21 +115,33 @@ class Worker {
     counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
 
-  void work(std::span<engine::HeldFrame> frames, core::Tick tick) {
+  void work(std::span<engine::HeldFrame> frames, Time begin) {
     // Odd while tables are read. Either the publisher sees it, or this batch sees the generation
     // that was published: both are sequentially consistent.
     const uint64_t turn = turns_.fetch_add(1, std::memory_order_seq_cst);
-    process_batch(frames, Tables(memory_, tick, index_), outcomes_);
+    const Tables tables(memory_, tick_of(begin), index_);
+    process_batch(frames, tables, decided_);
+    finish(frames, tables,
+           static_cast<uint64_t>(begin.time_since_epoch() / std::chrono::microseconds(1)));
     turns_.store(turn + 2, std::memory_order_release);
+  }
 
+  void finish(std::span<engine::HeldFrame> frames, const Tables& tables, uint64_t now_us) {
     for (size_t i = 0; i < frames.size(); i++) {
-      switch (core::verdict_of(outcomes_[i].reason)) {
+      const engine::HeldFrame& frame = frames[i];
+      if (decided_[i].slow) {
+        slow_.handle({frame.data, frame.length}, 0, tables, now_us, sink_);
+        queue_.release(frame);
+        continue;
+      }
+      switch (core::verdict_of(decided_[i].outcome.reason)) {
         case core::Verdict::forward:
-        case core::Verdict::reply: queue_.transmit(frames[i]); break;
+        case core::Verdict::reply: queue_.transmit(frame); break;
         case core::Verdict::pass: add(statistics_.strayed, 1); [[fallthrough]];
-        case core::Verdict::drop: queue_.release(frames[i]); break;
+        case core::Verdict::drop: queue_.release(frame); break;
       }
     }
+    if (slow_.holding()) slow_.poll(tables, now_us, sink_);
   }
 
   Queue& queue_;
@@ -130,7 +149,9 @@ class Worker {
   const uint32_t index_;
   const size_t batch_;
   std::array<engine::HeldFrame, largest_batch> frames_{};
-  std::array<core::Outcome, largest_batch> outcomes_{};
+  std::array<core::Decided, largest_batch> decided_{};
+  host::SlowPath slow_;
+  host::QueueSink<Queue> sink_;
   WorkerStatistics statistics_;
   alignas(64) std::atomic<uint64_t> turns_ = 0;
   std::atomic<bool> stopped_ = false;

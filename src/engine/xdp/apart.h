@@ -6,6 +6,24 @@
 #include "core/path/path.h"
 #include "engine/xdp/tables.h"
 
+extern "C" {
+
+[[gnu::noinline]] fairlead::core::u32 find_mss_apart(xdp_md* context, fairlead::core::u32 at,
+                                                     fairlead::core::u32 end) {
+  using namespace fairlead;
+  return context ? core::clamp_detail::find_mss(xdp::XdpFrame(context), at, end) : 0;
+}
+
+[[gnu::noinline]] bool rewrite_other_apart(xdp_md* context, const fairlead::core::Backend* backend,
+                                           const fairlead::core::Packet* packet) {
+  using namespace fairlead;
+  if (!context || !backend || !packet) return false;
+  xdp::XdpFrame frame(context);
+  return core::rewrite_detail::rewrite_other(frame, *backend, *packet);
+}
+
+}  // extern "C"
+
 namespace fairlead::xdp {
 
 // Tables go into these functions as one word: the kernel knows no struct with member functions.
@@ -18,11 +36,32 @@ FAIRLEAD_INLINE XdpTables tables_of(u64 word) {
           static_cast<u32>(word) & 0xffff};
 }
 
+extern "C" [[gnu::noinline]] u32 find_row_words(u64 tables, const Address* address, u64 key) {
+  if (!address) return no_row;
+  return find_row(tables_of(tables), *address, __builtin_bit_cast(RowId, key));
+}
+
+FAIRLEAD_INLINE u32 find_row_apart(const XdpTables* tables, const Address* address, u64 key) {
+  return find_row_words(word_of(*tables), address, key);
+}
+
 extern "C" {
 
 [[gnu::noinline]] u64 resolve_words(u64 tables, const Packet* packet) {
   if (!packet) return static_cast<u64>(Reason::not_vip);
   return classify_detail::resolve(tables_of(tables), *packet);
+}
+
+[[gnu::noinline]] u64 adopt_error_words(xdp_md* context, u64 tables, const Packet* packet) {
+  if (!context || !packet) return static_cast<u64>(Reason::icmp_no_flow);
+  return adopt_detail::adopt_error(XdpFrame(context), tables_of(tables), *packet);
+}
+
+[[gnu::noinline]] u32 remember_fragment_words(u64 tables, const Packet* packet, u32 backend) {
+  if (!packet) return 0;
+  const XdpTables here = tables_of(tables);
+  remember_fragment(here, fragment_hash(here.settings(), *packet), backend);
+  return 0;
 }
 
 [[gnu::noinline]] u32 probe_words(u64 tables, u32 slot) { return probe(tables_of(tables), slot); }
@@ -38,6 +77,16 @@ extern "C" {
 
 FAIRLEAD_INLINE u64 resolve_apart(const XdpTables* tables, const Packet* packet) {
   return resolve_words(word_of(*tables), packet);
+}
+
+FAIRLEAD_INLINE u64 adopt_error_apart(xdp_md* context, const XdpTables* tables,
+                                      const Packet* packet) {
+  return adopt_error_words(context, word_of(*tables), packet);
+}
+
+FAIRLEAD_INLINE u32 remember_fragment_apart(const XdpTables* tables, const Packet* packet,
+                                            u32 backend) {
+  return remember_fragment_words(word_of(*tables), packet, backend);
 }
 
 FAIRLEAD_INLINE u32 probe_apart(const XdpTables* tables, u32 slot) {

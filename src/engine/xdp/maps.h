@@ -17,6 +17,7 @@ constexpr u32 most_tables = 1u << 16;
 constexpr u32 most_slots = 1u << 27;
 constexpr u32 most_backends = 1u << 16;
 constexpr u32 most_lines = 1u << 22;     // workers x lines
+constexpr u32 most_fragment_lines = 1u << 16;
 constexpr u32 most_counters = 1u << 22;  // workers x backends, workers x services
 
 extern "C" {
@@ -27,6 +28,7 @@ Slot slots[most_slots] SEC(".bss.slots");
 Backend backends[most_backends] SEC(".bss.backends");
 NarrowBucket narrow[most_lines] SEC(".bss.narrow");
 WideBucket wide[most_lines] SEC(".bss.wide");
+NarrowBucket fragments[most_fragment_lines] SEC(".bss.fragments");
 WorkerCounters worker_counters[limits::workers] SEC(".bss.workers");
 BackendCounters backend_counters[most_counters] SEC(".bss.backend_n");
 ServiceCounters service_counters[most_counters] SEC(".bss.service_n");
@@ -41,6 +43,15 @@ extern const volatile u32 services_mask = 0;
 extern const volatile u32 narrow_mask = 0;  // of one worker
 extern const volatile u32 wide_mask = 0;
 extern const volatile u32 workers_mask = 0;
+extern const volatile u32 fragments_mask = 0;
+
+// The AF_XDP sockets of the slow path, by receive queue.
+struct sockets_map {
+  __uint(type, BPF_MAP_TYPE_XSKMAP);
+  __uint(max_entries, limits::workers);
+  __type(key, u32);
+  __type(value, u32);
+} sockets SEC(".maps");
 }
 
 }  // namespace fairlead::xdp

@@ -8,7 +8,7 @@ namespace fairlead::xdp {
 
 struct ReplayOutcome {
   core::Outcome outcome;
-  core::u32 worker;
+  core::u32 slow;  // 1: left to the slow path, `outcome` says nothing
 };
 
 }  // namespace fairlead::xdp

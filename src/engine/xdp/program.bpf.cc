@@ -36,9 +36,16 @@ extern "C" SEC("xdp") int fairlead(xdp_md* context) {
     tables.worker = settings.replay_worker;
   }
   XdpFrame frame(context);
-  const Outcome result = process(frame, tables);
-  if (replaying) outcome = {result, tables.worker & workers_mask};
-  return action_of(result.reason);
+  const Decided result = process(frame, tables);
+  if (replaying) {
+    outcome = {result.outcome, result.slow};
+    return result.slow ? XDP_PASS : action_of(result.outcome.reason);
+  }
+  if (result.slow) {
+    settings.clock = tables.tick;  // the slow path has no jiffies of its own
+    return static_cast<int>(bpf::redirect_map(&sockets, queue, XDP_DROP));
+  }
+  return action_of(result.outcome.reason);
 }
 
 }  // namespace fairlead::xdp

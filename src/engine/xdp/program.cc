@@ -28,7 +28,7 @@ Clock kernel_clock() {
 
 tables::Capacity rounded(tables::Capacity c) {
   for (uint32_t* size : {&c.workers, &c.rows, &c.tables, &c.slots, &c.backends, &c.services,
-                         &c.narrow_lines, &c.wide_lines}) {
+                         &c.narrow_lines, &c.wide_lines, &c.fragment_lines}) {
     *size = std::bit_ceil(*size);
   }
   return c;
@@ -49,6 +49,7 @@ Result<void> size_arrays(engine::BpfObject& object, const tables::Capacity& c) {
         size_array<core::Backend>(object, ".bss.backends", c.backends),
         size_array<core::NarrowBucket>(object, ".bss.narrow", workers * c.narrow_lines),
         size_array<core::WideBucket>(object, ".bss.wide", workers * c.wide_lines),
+        size_array<core::NarrowBucket>(object, ".bss.fragments", c.fragment_lines),
         size_array<core::WorkerCounters>(object, ".bss.workers", workers),
         size_array<core::BackendCounters>(object, ".bss.backend_n", workers * c.backends),
         size_array<core::ServiceCounters>(object, ".bss.service_n", workers * c.services)}) {
@@ -66,6 +67,7 @@ Result<void> set_constants(engine::BpfObject& object, const tables::Capacity& c,
                                                       {"services_mask", c.services - 1},
                                                       {"narrow_mask", c.narrow_lines - 1},
                                                       {"wide_mask", c.wide_lines - 1},
+                                                      {"fragments_mask", c.fragment_lines - 1},
                                                       {"workers_mask", c.workers - 1},
                                                       {"tick_shift", shift}};
   for (const auto& [name, value] : numbers) {
@@ -88,6 +90,7 @@ Result<void> point_to_arrays(engine::BpfObject& object, tables::Memory& memory) 
         point(object, ".bss.tables", memory.tables), point(object, ".bss.slots", memory.slots),
         point(object, ".bss.backends", memory.backends),
         point(object, ".bss.narrow", memory.narrow), point(object, ".bss.wide", memory.wide),
+        point(object, ".bss.fragments", memory.fragments),
         point(object, ".bss.workers", memory.workers),
         point(object, ".bss.backend_n", memory.backend_counters),
         point(object, ".bss.service_n", memory.service_counters)}) {
@@ -123,6 +126,9 @@ Result<Program> Program::load(tables::Capacity capacity, Use use) {
   auto descriptor = program.object_.program("fairlead");
   if (!descriptor) return std::unexpected(descriptor.error());
   program.descriptor_ = *descriptor;
+  auto sockets = program.object_.map("sockets");
+  if (!sockets) return std::unexpected(sockets.error());
+  program.sockets_ = *sockets;
   return program;
 }
 

@@ -20,6 +20,7 @@ class Program {
 
   const tables::Memory& memory() const { return memory_; }  // valid while this lives
   int descriptor() const { return descriptor_; }
+  int sockets() const { return sockets_; }  // the map of the slow path's AF_XDP sockets
   // Length of a tick of the program's clock. In replay the clock is Settings::clock.
   uint64_t tick_ms() const { return tick_ms_; }
   // Replay only: what came of the last frame.
@@ -31,6 +32,7 @@ class Program {
   engine::BpfObject object_;
   tables::Memory memory_;
   int descriptor_ = -1;
+  int sockets_ = -1;
   uint64_t tick_ms_ = 100;
   const ReplayOutcome* outcome_ = nullptr;
 };

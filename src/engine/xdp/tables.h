@@ -34,6 +34,7 @@ struct XdpTables {
       return wide[(i & wide_mask) + (worker & workers_mask) * (wide_mask + 1)];
     }
   }
+  NarrowBucket& fragment_line(u32 i) const { return fragments[i & fragments_mask]; }
   WorkerCounters& counters() const { return worker_counters[worker & workers_mask]; }
   BackendCounters& backend_counters(u32 i) const {
     return xdp::backend_counters[(i & backends_mask) +

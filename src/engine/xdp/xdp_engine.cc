@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/xdp/xdp_engine.h"
 
+#include <fmt/format.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -12,6 +13,7 @@
 #include "engine/bpf/attach.h"
 #include "engine/counters.h"
 #include "engine/xdp/program.h"
+#include "engine/xdp/slow_worker.h"
 #include "tables/publisher.h"
 
 namespace fairlead::xdp {
@@ -32,8 +34,19 @@ class XdpEngine final : public engine::Engine {
   XdpEngine(Program program, engine::XdpLink link, const engine::Interface& interface)
       : program_(std::move(program)),
         publisher_(program_.memory(), {program_.tick_ms(), wait_for_packets}),
-        link_(std::move(link)),
-        interface_(interface) {}
+        interface_(interface),
+        link_(std::move(link)) {}
+
+  // Without it the engine forwards all the same, but for what needs the slow path.
+  void start_slow_path(uint32_t icmp_rate_limit) {
+    auto started = SlowWorker::start(interface_, program_.memory(), program_.sockets(),
+                                     icmp_rate_limit);
+    if (started) {
+      slow_ = std::move(*started);
+    } else {
+      no_slow_path_ = started.error().message;
+    }
+  }
 
   Result<void> publish(std::shared_ptr<const tables::Snapshot> snapshot) override {
     return publisher_.publish(std::move(snapshot), now_ms());
@@ -44,7 +57,9 @@ class XdpEngine final : public engine::Engine {
   }
 
   engine::Counters counters() const override {
-    return engine::read_counters(program_.memory(), publisher_);
+    const tables::Memory* const memories[] = {&program_.memory(),
+                                              slow_ ? &slow_->memory() : nullptr};
+    return engine::read_counters(std::span(memories, slow_ ? 2 : 1), publisher_);
   }
 
   engine::Status status() const override {
@@ -53,14 +68,21 @@ class XdpEngine final : public engine::Engine {
             .mode = link_.mode(),
             .zero_copy = false,
             .workers = program_.memory().capacity.workers,
-            .note = link_.note()};
+            .note = note()};
   }
 
  private:
+  std::string note() const {
+    if (no_slow_path_.empty()) return link_.note();
+    return fmt::format("no pings, fragments and packets beyond the MTU: {}", no_slow_path_);
+  }
+
   Program program_;
   tables::Publisher publisher_;
-  engine::XdpLink link_;  // detached first
   engine::Interface interface_;
+  std::unique_ptr<SlowWorker> slow_;
+  std::string no_slow_path_;
+  engine::XdpLink link_;  // detached first
 };
 
 }  // namespace
@@ -75,7 +97,9 @@ Result<std::unique_ptr<engine::Engine>> make(const engine::Options& options) {
   if (!program) return std::unexpected(program.error());
   auto link = engine::XdpLink::attach(program->descriptor(), *interface, options.mode);
   if (!link) return std::unexpected(link.error());
-  return std::make_unique<XdpEngine>(std::move(*program), std::move(*link), *interface);
+  auto made = std::make_unique<XdpEngine>(std::move(*program), std::move(*link), *interface);
+  made->start_slow_path(options.icmp_rate_limit);
+  return made;
 }
 
 }  // namespace fairlead::xdp

@@ -5,7 +5,7 @@
 #include "core/path/concepts.h"
 #include "engine/io/frame_queue.h"
 
-namespace fairlead::user {
+namespace fairlead::host {
 
 class Frame {
  public:
@@ -36,4 +36,4 @@ class Frame {
 };
 static_assert(core::Frame<Frame>);
 
-}  // namespace fairlead::user
+}  // namespace fairlead::host

@@ -13,7 +13,7 @@
 #include "core/path/concepts.h"
 #include "tables/memory.h"
 
-namespace fairlead::user {
+namespace fairlead::host {
 
 // Length of a tick of the workers' clock.
 constexpr uint64_t tick_ms = 100;
@@ -32,6 +32,7 @@ class Tables {
     backends_ = {memory.backends, size.backends - 1};
     narrow_ = {memory.narrow + size_t{worker} * size.narrow_lines, size.narrow_lines - 1};
     wide_ = {memory.wide + size_t{worker} * size.wide_lines, size.wide_lines - 1};
+    fragments_ = {memory.fragments, size.fragment_lines - 1};
     counters_ = memory.workers + worker;
     backend_counters_ = {memory.backend_counters + size_t{worker} * size.backends,
                          size.backends - 1};
@@ -60,6 +61,7 @@ class Tables {
       return wide_[i];
     }
   }
+  core::NarrowBucket& fragment_line(core::u32 i) const { return fragments_[i]; }
   core::WorkerCounters& counters() const { return *counters_; }
   core::BackendCounters& backend_counters(core::u32 i) const { return backend_counters_[i]; }
   core::ServiceCounters& service_counters(core::u32 i) const { return service_counters_[i]; }
@@ -81,10 +83,11 @@ class Tables {
   Array<core::Backend> backends_;
   Array<core::NarrowBucket> narrow_;
   Array<core::WideBucket> wide_;
+  Array<core::NarrowBucket> fragments_;
   core::WorkerCounters* counters_;
   Array<core::BackendCounters> backend_counters_;
   Array<core::ServiceCounters> service_counters_;
 };
 static_assert(core::Tables<Tables>);
 
-}  // namespace fairlead::user
+}  // namespace fairlead::host
