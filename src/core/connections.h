@@ -16,7 +16,8 @@
 // these read at most 42 and 30 lines.
 //
 // A table belongs to one worker. The slow path of the in-kernel engine now and then writes beside
-// it: an entry is two words, stored whole, and a mixture of two entries is no entry (the tag tells).
+// it: an entry is two words, stored whole, and a mixture of two entries is no entry (the tag
+// tells).
 #pragma once
 
 #include "core/path/concepts.h"
@@ -38,8 +39,7 @@ constexpr EventTable make_tcp_events() {
   for (u32 flags = 0; flags < 32; flags++) {
     const bool ends = flags & (wire::tcp_fin | wire::tcp_rst);
     const bool opens = (flags & wire::tcp_syn) && !(flags & wire::tcp_ack);
-    table.of[flags] =
-        static_cast<u8>(ends ? Event::ending : opens ? Event::opening : Event::data);
+    table.of[flags] = static_cast<u8>(ends ? Event::ending : opens ? Event::opening : Event::data);
   }
   return table;
 }
@@ -59,8 +59,8 @@ struct Transition {
 
 constexpr u8 new_bit = 8;
 
-// By event and state of the live entry (none: there is no live entry): a state, or one and new_bit. A
-// table, since each branch on a state would double what the BPF verifier has to follow.
+// By event and state of the live entry (none: there is no live entry): a state, or one and new_bit.
+// A table, since each branch on a state would double what the BPF verifier has to follow.
 struct TransitionTable {
   u8 to[8][8];
 };

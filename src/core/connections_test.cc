@@ -41,40 +41,45 @@ TEST(EventOf, OtherProtocolsHaveOneEventEach) {
   }
 }
 
-TEST(NextState, IsThatOfTheContractForEveryStateAndEvent) {
+TEST(Transition, IsThatOfTheContractForEveryStateAndEvent) {
   using enum State;
-  // none stands for: no live entry, or one that closes and is opened anew (follow.h sees to that).
+  // none stands for: no live entry
   const struct {
     State before;
     Event event;
     State after;
+    bool is_new;
   } table[] = {
-      {none, Event::opening, handshake},
-      {handshake, Event::opening, handshake},
-      {established, Event::opening, established},
-      {none, Event::data, established},
-      {handshake, Event::data, established},
-      {established, Event::data, established},
-      {closing, Event::data, closing},
-      {none, Event::ending, none},
-      {handshake, Event::ending, closing},
-      {established, Event::ending, closing},
-      {closing, Event::ending, closing},
-      {none, Event::udp, udp},
-      {udp, Event::udp, udp},
-      {none, Event::other, other},
-      {other, Event::other, other},
+      {none, Event::opening, handshake, false},
+      {handshake, Event::opening, handshake, false},
+      {established, Event::opening, established, false},
+      {closing, Event::opening, handshake, true},
+      {none, Event::data, established, false},
+      {handshake, Event::data, established, false},
+      {established, Event::data, established, false},
+      {closing, Event::data, closing, false},
+      {none, Event::ending, none, false},
+      {handshake, Event::ending, closing, false},
+      {established, Event::ending, closing, false},
+      {closing, Event::ending, closing, false},
+      {none, Event::udp, udp, false},
+      {udp, Event::udp, udp, false},
+      {none, Event::other, other, false},
+      {other, Event::other, other, false},
   };
   for (const auto& row : table) {
-    EXPECT_EQ(next_state(row.before, row.event), row.after)
+    const Transition next = transition(row.before, row.event);
+    EXPECT_EQ(next.state, row.after)
+        << name_of(row.before) << ", event " << static_cast<int>(row.event);
+    EXPECT_EQ(next.is_new, row.before == none || row.is_new)
         << name_of(row.before) << ", event " << static_cast<int>(row.event);
   }
 }
 
-TEST(NextState, AnOpeningPacketNeverLowersAConnection) {
-  for (u32 state = 1; state < state_count; state++) {
-    const State before = static_cast<State>(state);
-    EXPECT_EQ(next_state(before, Event::opening), before) << name_of(before);
+TEST(Transition, AnOpeningPacketNeverLowersAConnectionThatIsOpen) {
+  for (const State before : {State::handshake, State::established}) {
+    EXPECT_EQ(transition(before, Event::opening).state, before) << name_of(before);
+    EXPECT_FALSE(transition(before, Event::opening).is_new) << name_of(before);
   }
 }
 

@@ -28,7 +28,8 @@ FAIRLEAD_INLINE u64 fragment_hash(const Settings& settings, const Packet& packet
   return h | 1;  // 0 is an empty way
 }
 
-// The backend of a datagram whose first fragment was seen less than fragment_ttl ago; 0 if none was.
+// The backend of a datagram whose first fragment was seen less than fragment_ttl ago; 0 if none
+// was.
 template <class T>
 FAIRLEAD_INLINE u32 find_fragment(const T& tables, u64 hash) {
   const u32 home = home_of(hash >> 8);

@@ -145,7 +145,7 @@ struct alignas(64) Backend {
   u16 partial_sum;  // IPv4 only
   u16 inner_mtu;    // bytes of an IP packet that still fits
   u8 outer[40];     // IPv4 uses the first 20 bytes
-  u16 mss;          // largest MSS of IPv4 inside, IPv6 has 20 less; 0: not clamped
+  u16 mss;          // largest MSS of IPv4 inside; IPv6 has 20 less
   Method method;
   u8 flags;  // backend_flag; one byte, so that a flip is one store
 };
@@ -201,7 +201,7 @@ struct alignas(64) Settings {
   Tick ttl[8];     // by State
   u32 replay_worker;
   Tick fragment_ttl;
-  u32 smallest_inner_mtu;  // of all backends: a packet of that size or less fits everywhere
+  u32 smallest_inner_mtu;     // of all backends: a packet of that size or less fits everywhere
   PrefixLengths prefixes[2];  // by generation
 };
 

@@ -46,6 +46,7 @@ struct Tunnel {
     while (sum >> 16) sum = (sum & 0xffff) + (sum >> 16);
     if (!is_v6()) line.partial_sum = static_cast<u16>(sum);
     line.inner_mtu = static_cast<u16>(1500 - overhead());
+    line.mss = static_cast<u16>(line.inner_mtu - 40);
     line.method = Method::gre;
     line.flags = static_cast<u8>(flags | (is_v6() ? backend_flag::outer_v6 : 0));
     return line;

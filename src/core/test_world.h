@@ -80,6 +80,7 @@ struct TestSizes {
   u32 services = 64;
   u32 narrow_lines = 256;
   u32 wide_lines = 256;
+  u32 fragment_lines = 64;
 };
 
 // The element of a vector of 2^k, whatever the index.
@@ -97,6 +98,7 @@ class TestTables {
         backends_(sizes.backends),
         narrow_(sizes.narrow_lines),
         wide_(sizes.wide_lines),
+        fragments_(sizes.fragment_lines),
         backend_counters_(sizes.backends),
         service_counters_(sizes.services) {
     settings_.version = layout_version;
@@ -104,6 +106,8 @@ class TestTables {
     settings_.seed[1] = 0xfedcba9876543210;
     const Tick ttl[] = {0, 50, 600, 100, 300, 300};  // by State: the defaults in ticks of 0.1 s
     for (u32 i = 0; i < state_count; i++) settings_.ttl[i] = ttl[i];
+    settings_.fragment_ttl = 100;
+    settings_.smallest_inner_mtu = 0xffff;
   }
 
   // What the core asks for.
@@ -127,6 +131,7 @@ class TestTables {
       return masked_in(wide_, i);
     }
   }
+  NarrowBucket& fragment_line(u32 i) const { return masked_in(fragments_, i); }
   WorkerCounters& counters() const { return counters_; }
   BackendCounters& backend_counters(u32 i) const { return masked_in(backend_counters_, i); }
   ServiceCounters& service_counters(u32 i) const { return masked_in(service_counters_, i); }
@@ -201,6 +206,7 @@ class TestTables {
   // The core writes through const Tables, as they are views in the engines.
   mutable std::vector<NarrowBucket> narrow_;
   mutable std::vector<WideBucket> wide_;
+  mutable std::vector<NarrowBucket> fragments_;
   mutable WorkerCounters counters_{};
   mutable std::vector<BackendCounters> backend_counters_;
   mutable std::vector<ServiceCounters> service_counters_;

@@ -60,6 +60,8 @@ tables::Member member(uint32_t number) {
   made.identity = {{{to_be32(0x0a000000 + number), 0, 0, 0}}, Family::v4, 0};
   made.name = "10.0.0." + std::to_string(number) + ":80";
   made.line.method = Method::gre;
+  made.line.inner_mtu = 65'511;  // nothing is too big
+  made.line.mss = 65'471;
   made.line.flags = backend_flag::takes_new | backend_flag::keeps_known;
   const uint8_t macs[12] = {2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1};
   std::memcpy(made.line.macs, macs, sizeof macs);

@@ -39,13 +39,14 @@ TEST(Line, has_the_MAC_addresses_of_next_hop_and_interface) {
 }
 
 // CONTRACT section 4.
+// IP in IP has 4 or 41, which each packet decides.
 TEST(Line, to_an_IPv4_backend_has_the_outer_header_ready) {
   const auto outer = [](uint8_t protocol) {
     return std::vector<uint8_t>{0x45, 0, 0,   0, 0, 0,  0x40, 0, 64, protocol,
                                 0,    0, 192, 0, 2, 11, 10,   0, 0,  1};
   };
   for (const auto& [method, protocol] :
-       {std::pair(Method::gre, 47), std::pair(Method::ipip, 4), std::pair(Method::gue, 17)}) {
+       {std::pair(Method::gre, 47), std::pair(Method::ipip, 0), std::pair(Method::gue, 17)}) {
     const core::Backend backend = line(method, "10.0.0.1");
     const std::vector<uint8_t> header(backend.outer, backend.outer + 20);
     EXPECT_THAT(header, ElementsAreArray(outer(static_cast<uint8_t>(protocol))));

@@ -55,8 +55,8 @@ FAIRLEAD_INLINE bool read_quote(const F& frame, const Packet& packet, Packet& fl
     if (admit_detail::is_extension(flow.protocol)) {
       using admit_detail::walk_extensions_apart;
       be32 id = 0;
-      const admit_detail::Chain chain{walk_extensions_apart(
-          frame.handle(), flow.protocol, ports, packet.l3 + packet.ip_length, &id)};
+      const admit_detail::Chain chain{walk_extensions_apart(frame.handle(), flow.protocol, ports,
+                                                            packet.l3 + packet.ip_length, &id)};
       using admit_detail::Chain;
       if (chain.word & (Chain::broken | Chain::later)) return false;
       flow.protocol = chain.protocol();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The MSS clamp: a SYN or SYN-ACK that announces more than fits into the tunnel announces what fits.
-// CONTRACT section 7; RFC 9293 section 3.1 (options), RFC 6691 (MSS), RFC 1624 (checksum update).
+// The MSS clamp: a SYN or SYN-ACK that announces more than fits into the tunnel announces what
+// fits. CONTRACT section 7; RFC 9293 section 3.1 (options), RFC 6691 (MSS), RFC 1624 (checksum
+// update).
 #pragma once
 
 #include "core/path/concepts.h"
@@ -54,8 +55,8 @@ template <class Handle>
 
 }  // namespace clamp_detail
 
-// `limit`: the largest MSS that fits. True if the packet was changed. To be called while the offsets
-// in `packet` hold, before anything is put in front.
+// `limit`: the largest MSS that fits. True if the packet was changed. To be called while the
+// offsets in `packet` hold, before anything is put in front.
 template <Frame F>
 FAIRLEAD_INLINE bool clamp_mss(const F& frame, const Packet& packet, u16 limit) {
   using namespace clamp_detail;
@@ -78,8 +79,8 @@ FAIRLEAD_INLINE bool clamp_mss(const F& frame, const Packet& packet, u16 limit) 
   if (before <= limit) return false;
   option->high = static_cast<u8>(limit >> 8);
   option->low = static_cast<u8>(limit);
-  // In the sum the value stands byte-swapped if it begins at an odd offset; a sum of words in memory
-  // order swaps it once more on this machine.
+  // In the sum the value stands byte-swapped if it begins at an odd offset; a sum of words in
+  // memory order swaps it once more on this machine.
   const bool odd = (at - packet.l4) & 1;
   const u32 from = odd ? before : to_be16(before);
   const u32 to = odd ? limit : to_be16(limit);

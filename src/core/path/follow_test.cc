@@ -63,7 +63,7 @@ class World {
     const TestFrame held = block.frame();
     Packet packet;
     packet.shape = admit(held, packet);
-    return decide(tables, packet);
+    return decide(held, tables, packet).outcome;
   }
   Outcome send(Event event, u16 port = 40'000) {
     switch (event) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The path of a packet, whole: admit → classify → follow (→ pick) → rewrite → verdict; fragments and
-// ICMP leave it at adopt. Both engines run this, packet by packet; admit() and decide() do not change
-// the frame, so that an engine that works on batches can run them in passes.
+// The path of a packet, whole: admit → classify → follow (→ pick) → rewrite → verdict; fragments
+// and ICMP leave it at adopt. Both engines run this, packet by packet; admit() and decide() do not
+// change the frame, so that an engine that works on batches can run them in passes.
 //
 // What needs memory of its own, more than one frame or a clock finer than a tick is slow: holding
 // fragments, cutting packets, answering pings, telling senders about MTUs. The path finds that out

@@ -5,8 +5,8 @@
 //
 // The backend's line holds nearly all of it, ready: what is filled in here are length, TOS, flow
 // label and the fold of the checksum. VLAN tags move to the front; padding stays behind the packet.
-// GRE, the default, is inline; the other methods stand apart. The checksum of GUE over IPv6 covers the
-// whole packet: such backends are for the slow path, which computes it.
+// GRE, the default, is inline; the other methods stand apart. The checksum of GUE over IPv6 covers
+// the whole packet: such backends are for the slow path, which computes it.
 #pragma once
 
 #include "core/path/concepts.h"

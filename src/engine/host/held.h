@@ -20,7 +20,7 @@ class HeldFragments {
     uint64_t datagram;  // its fragment_hash()
     uint64_t ticket;    // the caller's
     uint64_t since_us;
-    uint32_t offset;    // in the store
+    uint32_t offset;  // in the store
     uint32_t length;
   };
 
@@ -32,7 +32,8 @@ class HeldFragments {
   // False: there is no room.
   bool add(uint64_t datagram, uint64_t ticket, uint64_t now_us, std::span<const uint8_t> frame);
 
-  // Calls take(fragment, bytes) for each in order of arrival and forgets those for which it says so.
+  // Calls take(fragment, bytes) for each in order of arrival and forgets those for which it says
+  // so.
   template <class Take>
   void sweep(Take take) {
     uint32_t kept = 0;

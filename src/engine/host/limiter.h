@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A token bucket in one word (the generic cell rate algorithm, ITU-T I.371): the moment at which the
-// bucket will be full again says all. Any number of threads.
+// A token bucket in one word (the generic cell rate algorithm, ITU-T I.371): the moment at which
+// the bucket will be full again says all. Any number of threads.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,8 @@ class Limiter {
   std::atomic<uint64_t> full_{0};
 };
 
-// What a VIP may send: errors about packets that are too big, and answers to pings, each at the rate
-// of icmp_rate_limit. One for all workers of an engine.
+// What a VIP may send: errors about packets that are too big, and answers to pings, each at the
+// rate of icmp_rate_limit. One for all workers of an engine.
 class IcmpLimits {
  public:
   explicit IcmpLimits(uint32_t vips)

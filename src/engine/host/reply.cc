@@ -67,8 +67,7 @@ size_t finish(std::span<const uint8_t> frame, const Packet& packet, size_t messa
   write_link(frame, packet, out);
   uint8_t* ip = out + packet.l3;
   uint8_t* icmp = ip + ip_header_bytes(packet.family);
-  const uint16_t checksum =
-      checksum_of(write_ip(packet, message, ip) + sum_of({icmp, message}));
+  const uint16_t checksum = checksum_of(write_ip(packet, message, ip) + sum_of({icmp, message}));
   std::memcpy(icmp + 2, &checksum, sizeof checksum);
   return packet.l3 + ip_header_bytes(packet.family) + message;
 }

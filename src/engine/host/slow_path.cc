@@ -21,8 +21,8 @@ namespace wire = core::wire;
 
 constexpr uint32_t headroom = 256;
 
-// Whether an error may go to this address at all (RFC 1122 section 3.2.2, RFC 4443 section 2.4 (e)):
-// it has to be a single host's.
+// Whether an error may go to this address at all (RFC 1122 section 3.2.2, RFC 4443 section 2.4
+// (e)): it has to be a single host's.
 bool is_single_host(const Packet& packet) {
   const uint32_t first = core::to_host(packet.source.word[0]);
   if (packet.family == Family::v6) {
@@ -155,8 +155,8 @@ void SlowPath::refuse(Job& job, uint16_t mtu) {
   uint8_t* out = scratch_.get() + headroom;
   const size_t length = write_too_big(job.frame, job.packet, mtu, {out, largest_reply});
   job.sink.send(job.ticket, {out, length});
-  settle(job, job.packet.family == Family::v6 ? Reason::packet_too_big
-                                              : Reason::fragmentation_needed);
+  settle(job,
+         job.packet.family == Family::v6 ? Reason::packet_too_big : Reason::fragmentation_needed);
 }
 
 void SlowPath::send_pieces(Job& job, uint16_t mtu) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What the path leaves alone because it needs memory, several frames or a clock: fragments that wait
-// for their first one, packets that are cut or whose sender is told about the MTU, pings, and the
-// checksum of GUE over IPv6. Both engines have it, the in-kernel one behind an AF_XDP socket, so that
-// what is on the wire is the same. CONTRACT sections 5 to 7.
+// What the path leaves alone because it needs memory, several frames or a clock: fragments that
+// wait for their first one, packets that are cut or whose sender is told about the MTU, pings, and
+// the checksum of GUE over IPv6. Both engines have it, the in-kernel one behind an AF_XDP socket,
+// so that what is on the wire is the same. CONTRACT sections 5 to 7.
 //
 // One per worker, called by that worker's thread. The tables are those of the worker that the frame
 // came in on.
@@ -22,7 +22,8 @@ namespace fairlead::host {
 
 class SlowPath {
  public:
-  // Where frames and verdicts go. `ticket` is what the caller gave with the frame that is the cause.
+  // Where frames and verdicts go. `ticket` is what the caller gave with the frame that is the
+  // cause.
   class Sink {
    public:
     virtual ~Sink() = default;
@@ -38,8 +39,8 @@ class SlowPath {
   void handle(std::span<const uint8_t> frame, uint64_t ticket, const Tables& tables,
               uint64_t now_us, Sink& sink);
 
-  // Sends held fragments whose first one has come by now, gives up those that waited too long. To be
-  // called after every batch while holding() and whenever time has passed.
+  // Sends held fragments whose first one has come by now, gives up those that waited too long. To
+  // be called after every batch while holding() and whenever time has passed.
   void poll(const Tables& tables, uint64_t now_us, Sink& sink);
   bool holding() const { return !held_.empty(); }
 

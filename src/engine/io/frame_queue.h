@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What an engine's loop sees of a network interface: a queue of frames. receive() and lend() lend frames, and
-// each of them goes back by exactly one transmit() or release(). Frames lie in chunks of one
-// memory; only the small HeldFrame moves. In front of each there is room for headers.
+// What an engine's loop sees of a network interface: a queue of frames. receive() and lend() lend
+// frames, and each of them goes back by exactly one transmit() or release(). Frames lie in chunks
+// of one memory; only the small HeldFrame moves. In front of each there is room for headers.
 //
 // The queue and its frames belong to one thread.
 #pragma once

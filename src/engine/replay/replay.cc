@@ -38,7 +38,8 @@ class Replay final : host::SlowPath::Sink {
         outputs_(outputs),
         limits_(runner_->memory().capacity.services),
         buffer_(headroom + engine::CaptureReader::largest_frame) {
-    for (uint32_t i = 0; i < options.workers; i++) slow_.emplace_back(options.icmp_rate_limit, limits_);
+    for (uint32_t i = 0; i < options.workers; i++)
+      slow_.emplace_back(options.icmp_rate_limit, limits_);
   }
 
   Result<void> advance(uint64_t now_ns);
@@ -72,7 +73,7 @@ class Replay final : host::SlowPath::Sink {
   tables::Publisher publisher_;
   Outputs& outputs_;
   host::IcmpLimits limits_;
-  std::deque<host::SlowPath> slow_;  // by worker
+  std::deque<host::SlowPath> slow_;      // by worker
   std::map<uint64_t, Pending> pending_;  // by number of the frame
   VerdictLines lines_;
   std::shared_ptr<const tables::Snapshot> learnt_;
@@ -127,8 +128,8 @@ Result<void> Replay::take(const engine::CapturedFrame& captured) {
 
   if (processed->slow) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(captured.bytes.data());
-    slow_[worker].handle({bytes, captured.bytes.size()}, number, tables(worker),
-                         clock_us(now_ns_), *this);
+    slow_[worker].handle({bytes, captured.bytes.size()}, number, tables(worker), clock_us(now_ns_),
+                         *this);
   } else {
     const core::Verdict verdict = core::verdict_of(processed->outcome.reason);
     if (verdict == core::Verdict::pass) keep(outputs_.passed(captured.time_ns, captured.bytes));
@@ -157,8 +158,8 @@ void Replay::send(uint64_t ticket, std::span<const uint8_t> frame) {
   std::vector<std::byte> copy(frame.size());
   std::memcpy(copy.data(), frame.data(), frame.size());
   Pending& pending = pending_.at(ticket);
-  const bool back = std::memcmp(copy.data(), pending.came_to_and_from.data() + mac_bytes,
-                                mac_bytes) == 0;
+  const bool back =
+      std::memcmp(copy.data(), pending.came_to_and_from.data() + mac_bytes, mac_bytes) == 0;
   leave(pending, copy, !back);
 }
 

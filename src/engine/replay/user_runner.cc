@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "core/path/path.h"
-#include "engine/io/frame_queue.h"
-#include "engine/replay/runner.h"
 #include "engine/host/frame.h"
 #include "engine/host/tables.h"
+#include "engine/io/frame_queue.h"
+#include "engine/replay/runner.h"
 
 namespace fairlead::replay {
 namespace {

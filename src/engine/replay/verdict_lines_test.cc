@@ -60,7 +60,7 @@ class Lines : public testing::Test {
 };
 
 TEST_F(Lines, AForwardedFrameHasEveryFieldInTheOrderOfTheManual) {
-  EXPECT_EQ(line({1, 0, outcome(Reason::fresh, State::handshake), 3, 1}),
+  EXPECT_EQ(line({1, 0, outcome(Reason::fresh, State::handshake), 3, {1}}),
             R"({"frame":1,"time":0.0,"verdict":"forward","reason":"new","vip":"v4",)"
             R"("service":"tcp/80","pool":"web","backend":"10.0.0.3:80","state":"handshake",)"
             R"("worker":3,"out":[1]})"
@@ -68,17 +68,17 @@ TEST_F(Lines, AForwardedFrameHasEveryFieldInTheOrderOfTheManual) {
 }
 
 TEST_F(Lines, FieldsThatDoNotApplyAreAbsent) {
-  EXPECT_EQ(line({12, 1'500'000'000, {Reason::not_vip, State::none, 0, 0, 0}, 0, 0}),
+  EXPECT_EQ(line({12, 1'500'000'000, {Reason::not_vip, State::none, 0, 0, 0}, 0, {}}),
             R"({"frame":12,"time":1.5,"verdict":"pass","reason":"not_vip","worker":0})"
             "\n");
-  EXPECT_EQ(line({12, 0, outcome(Reason::hashed, State::none), 0, 9}).find("state"),
+  EXPECT_EQ(line({12, 0, outcome(Reason::hashed, State::none), 0, {9}}).find("state"),
             std::string::npos);
 }
 
 TEST_F(Lines, WithoutABackendThePoolThatHasNoneIsNamed) {
   core::Outcome none = outcome(Reason::no_backend, State::none);
   none.backend = 0;
-  EXPECT_EQ(line({2, 0, none, 0, 0}),
+  EXPECT_EQ(line({2, 0, none, 0, {}}),
             R"({"frame":2,"time":0.0,"verdict":"drop","reason":"no_backend","vip":"v4",)"
             R"("service":"tcp/80","pool":"web","worker":0})"
             "\n");
@@ -86,7 +86,7 @@ TEST_F(Lines, WithoutABackendThePoolThatHasNoneIsNamed) {
 
 TEST_F(Lines, TimesAreExact) {
   const auto time = [this](int64_t ns) {
-    const std::string text = line({1, ns, {Reason::not_ip, State::none, 0, 0, 0}, 0, 0});
+    const std::string text = line({1, ns, {Reason::not_ip, State::none, 0, 0, 0}, 0, {}});
     const size_t begin = text.find("time\":") + 6;
     return text.substr(begin, text.find(',', begin) - begin);
   };
@@ -104,14 +104,14 @@ TEST_F(Lines, AnIdThatIsGoneKeepsItsLastName) {
   fewer.pools[0].table = {};
   publish(std::move(fewer));
   EXPECT_EQ(publisher_.backend(known.backend).pool, -1);
-  EXPECT_NE(line({1, 0, known, 0, 1}).find(R"("backend":"10.0.0.3:80")"), std::string::npos);
+  EXPECT_NE(line({1, 0, known, 0, {1}}).find(R"("backend":"10.0.0.3:80")"), std::string::npos);
 }
 
 TEST_F(Lines, NamesAreEscaped) {
   tables::Snapshot odd = *engine::samples::snapshot(251);
   odd.vips[0].id = "a \"quoted\"\\ name\n";
   publish(std::move(odd));
-  EXPECT_NE(line({1, 0, outcome(Reason::known, State::udp), 0, 1})
+  EXPECT_NE(line({1, 0, outcome(Reason::known, State::udp), 0, {1}})
                 .find(R"("vip":"a \"quoted\"\\ name\u000a")"),
             std::string::npos);
 }

@@ -11,9 +11,9 @@
 #include <span>
 
 #include "core/path/path.h"
-#include "engine/io/frame_queue.h"
 #include "engine/host/frame.h"
 #include "engine/host/tables.h"
+#include "engine/io/frame_queue.h"
 
 namespace fairlead::user {
 

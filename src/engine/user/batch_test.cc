@@ -89,12 +89,14 @@ TEST(process_batch, gives_the_same_as_the_path_frame_by_frame) {
     for (const Buffer& buffer : first) second.emplace_back(buffer.frame());
     for (const Buffer& buffer : second) held.push_back(buffer.held);
 
-    std::vector<core::Outcome> outcomes(held.size());
-    process_batch(held, Tables(many.memory.view(), tick, 1), outcomes);
+    std::vector<core::Decided> decided(held.size());
+    process_batch(held, Tables(many.memory.view(), tick, 1), decided);
     for (size_t i = 0; i < first.size(); i++) {
       Frame frame(&first[i].held);
-      const core::Outcome outcome = core::process(frame, Tables(one.memory.view(), tick, 1));
-      ASSERT_EQ(0, std::memcmp(&outcome, &outcomes[i], sizeof outcome)) << "frame " << i;
+      const core::Decided alone = core::process(frame, Tables(one.memory.view(), tick, 1));
+      const core::Outcome& outcome = alone.outcome;
+      ASSERT_EQ(0, std::memcmp(&outcome, &decided[i].outcome, sizeof outcome)) << "frame " << i;
+      ASSERT_EQ(alone.slow, decided[i].slow) << "frame " << i;
       second[i].held = held[i];
       ASSERT_EQ(first[i].frame(), second[i].frame());
       seen[outcome.reason]++;

@@ -46,6 +46,7 @@ class ManyFlows {
   }
   void transmit(const engine::HeldFrame& frame) { queue_.transmit(frame); }
   void release(const engine::HeldFrame& frame) { queue_.release(frame); }
+  bool lend(engine::HeldFrame& frame) { return queue_.lend(frame); }
   void flush() {}
   void wait(std::chrono::milliseconds) {}
   size_t flows() const { return order_.size(); }
@@ -82,7 +83,8 @@ void passes(benchmark::State& state, bool v6, uint32_t batch) {
   const auto flows = static_cast<uint32_t>(state.range(0));
   World world(flows);
   ManyFlows queue(sample_of(v6), flows);
-  Worker worker(queue, world.memory.view(), 0, batch);
+  host::IcmpLimits limits(16);
+  Worker worker(queue, world.memory.view(), 0, batch, 100, limits);
   for (uint32_t i = 0; i < flows; i += batch) worker.turn();
   for (auto _ : state) benchmark::DoNotOptimize(worker.turn());
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * int64_t{batch}));

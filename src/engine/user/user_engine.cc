@@ -54,9 +54,9 @@ Result<uint32_t> count_workers(const engine::Options& options, const Interface& 
 }
 
 tables::Capacity rounded(tables::Capacity capacity, uint32_t workers) {
-  for (uint32_t* size : {&capacity.rows, &capacity.tables, &capacity.slots, &capacity.backends,
-                         &capacity.services, &capacity.narrow_lines, &capacity.wide_lines,
-                         &capacity.fragment_lines}) {
+  for (uint32_t* size :
+       {&capacity.rows, &capacity.tables, &capacity.slots, &capacity.backends, &capacity.services,
+        &capacity.narrow_lines, &capacity.wide_lines, &capacity.fragment_lines}) {
     *size = std::bit_ceil(*size);
   }
   capacity.workers = workers;
@@ -89,8 +89,8 @@ class UserEngine final : public engine::Engine {
       auto queue = AfXdpQueue::open(interface_, {.queue = i, .zero_copy = zero_copy});
       if (!queue) return std::unexpected(queue.error());
       if (auto connected = stub_->connect(i, (*queue)->descriptor()); !connected) return connected;
-      workers_.push_back(std::make_unique<SocketWorker>(**queue, memory_.view(), i, batch_,
-                                                        icmp_rate_, limits_));
+      workers_.push_back(
+          std::make_unique<SocketWorker>(**queue, memory_.view(), i, batch_, icmp_rate_, limits_));
       queues_.push_back(std::move(*queue));
     }
     return {};

@@ -16,10 +16,10 @@
 
 #include "base/clock.h"
 #include "core/path/path.h"
-#include "engine/io/frame_queue.h"
 #include "engine/host/queue_sink.h"
-#include "engine/user/batch.h"
 #include "engine/host/tables.h"
+#include "engine/io/frame_queue.h"
+#include "engine/user/batch.h"
 
 namespace fairlead::user {
 
@@ -101,7 +101,7 @@ class Worker {
  private:
   // Some microseconds: longer than it takes to sleep and wake up, shorter than anybody minds.
   static constexpr uint32_t spins = 512;
-  static constexpr std::chrono::milliseconds nap{100};  // how late stop() may be noticed
+  static constexpr std::chrono::milliseconds nap{100};      // how late stop() may be noticed
   static constexpr std::chrono::milliseconds short_nap{1};  // while fragments wait for their first
 
   static void pause() {

@@ -39,6 +39,7 @@ class WorkerTest : public ::testing::Test {
 
   tables::OwnMemory memory_ = tables::OwnMemory::make(small()).value();
   tables::Publisher publisher_{memory_.view(), {}};
+  host::IcmpLimits limits_{16};
 };
 
 TEST_F(WorkerTest, forwarded_frames_are_sent_in_a_tunnel_and_the_rest_is_given_back) {
@@ -52,7 +53,7 @@ TEST_F(WorkerTest, forwarded_frames_are_sent_in_a_tunnel_and_the_rest_is_given_b
   queue.offer(malformed);
   queue.offer(samples::tcp_v6(samples::Flags::syn).frame);
 
-  Worker worker(queue, memory_.view(), 1, 64);
+  Worker worker(queue, memory_.view(), 1, 64, 100, limits_);
   EXPECT_EQ(worker.turn(), 4u);
   EXPECT_EQ(worker.turn(), 0u);
   ASSERT_EQ(queue.sent().size(), 2u);
@@ -78,9 +79,9 @@ TEST_F(WorkerTest, forwarded_frames_are_sent_in_a_tunnel_and_the_rest_is_given_b
 TEST_F(WorkerTest, a_batch_has_at_most_the_size_that_was_asked_for) {
   MemoryQueue queue(128);
   for (int i = 0; i < 100; i++) queue.offer(samples::udp_v4().frame);
-  Worker worker(queue, memory_.view(), 0, 32);
+  Worker worker(queue, memory_.view(), 0, 32, 100, limits_);
   EXPECT_EQ(worker.turn(), 32u);
-  Worker greedy(queue, memory_.view(), 0, 1000);
+  Worker greedy(queue, memory_.view(), 0, 1000, 100, limits_);
   EXPECT_EQ(greedy.turn(), largest_batch);
   EXPECT_EQ(greedy.turn(), 100u - 32 - largest_batch);
 }
@@ -94,6 +95,7 @@ class SlowQueue {
   }
   void transmit(const HeldFrame& frame) { memory_.transmit(frame); }
   void release(const HeldFrame& frame) { memory_.release(frame); }
+  bool lend(HeldFrame& frame) { return memory_.lend(frame); }
   void flush() { flushed_++; }
   void wait(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
@@ -116,7 +118,7 @@ static_assert(engine::FrameQueue<SlowQueue>);
 
 TEST_F(WorkerTest, it_sleeps_when_there_is_nothing_to_do_and_wakes_up_for_a_frame) {
   SlowQueue queue;
-  Worker worker(queue, memory_.view(), 0, 64);
+  Worker worker(queue, memory_.view(), 0, 64, 100, limits_);
   std::thread thread([&] { worker.run(); });
   for (int i = 0; i < 5; i++) {
     for (int n = 0; n < 2000 && worker.statistics().parked <= static_cast<uint64_t>(i); n++) {
@@ -134,7 +136,7 @@ TEST_F(WorkerTest, it_sleeps_when_there_is_nothing_to_do_and_wakes_up_for_a_fram
 
 TEST_F(WorkerTest, waiting_for_a_batch_returns_at_once_when_the_worker_sleeps) {
   SlowQueue queue;
-  Worker worker(queue, memory_.view(), 0, 64);
+  Worker worker(queue, memory_.view(), 0, 64, 100, limits_);
   std::thread thread([&] { worker.run(); });
   while (worker.statistics().parked == 0) std::this_thread::sleep_for(1ms);
   const Time begin = now();

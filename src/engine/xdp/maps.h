@@ -16,7 +16,7 @@ constexpr u32 most_rows = 2u << 16;
 constexpr u32 most_tables = 1u << 16;
 constexpr u32 most_slots = 1u << 27;
 constexpr u32 most_backends = 1u << 16;
-constexpr u32 most_lines = 1u << 22;     // workers x lines
+constexpr u32 most_lines = 1u << 22;  // workers x lines
 constexpr u32 most_fragment_lines = 1u << 16;
 constexpr u32 most_counters = 1u << 22;  // workers x backends, workers x services
 

@@ -60,16 +60,12 @@ Result<void> size_arrays(engine::BpfObject& object, const tables::Capacity& c) {
 
 Result<void> set_constants(engine::BpfObject& object, const tables::Capacity& c, uint32_t shift,
                            bool replaying) {
-  const std::pair<const char*, uint32_t> numbers[] = {{"rows_mask", c.rows - 1},
-                                                      {"tables_mask", c.tables - 1},
-                                                      {"slots_mask", c.slots - 1},
-                                                      {"backends_mask", c.backends - 1},
-                                                      {"services_mask", c.services - 1},
-                                                      {"narrow_mask", c.narrow_lines - 1},
-                                                      {"wide_mask", c.wide_lines - 1},
-                                                      {"fragments_mask", c.fragment_lines - 1},
-                                                      {"workers_mask", c.workers - 1},
-                                                      {"tick_shift", shift}};
+  const std::pair<const char*, uint32_t> numbers[] = {
+      {"rows_mask", c.rows - 1},         {"tables_mask", c.tables - 1},
+      {"slots_mask", c.slots - 1},       {"backends_mask", c.backends - 1},
+      {"services_mask", c.services - 1}, {"narrow_mask", c.narrow_lines - 1},
+      {"wide_mask", c.wide_lines - 1},   {"fragments_mask", c.fragment_lines - 1},
+      {"workers_mask", c.workers - 1},   {"tick_shift", shift}};
   for (const auto& [name, value] : numbers) {
     if (auto set = object.set_constant(name, value); !set) return set;
   }

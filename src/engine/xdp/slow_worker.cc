@@ -16,8 +16,8 @@
 namespace fairlead::xdp {
 namespace {
 
-constexpr int idle_ms = 100;    // how late stopping may be noticed
-constexpr int holding_ms = 1;   // how late a held fragment follows its first one
+constexpr int idle_ms = 100;   // how late stopping may be noticed
+constexpr int holding_ms = 1;  // how late a held fragment follows its first one
 
 uint64_t now_us() {
   return static_cast<uint64_t>(now().time_since_epoch() / std::chrono::microseconds(1));

@@ -39,8 +39,8 @@ class XdpEngine final : public engine::Engine {
 
   // Without it the engine forwards all the same, but for what needs the slow path.
   void start_slow_path(uint32_t icmp_rate_limit) {
-    auto started = SlowWorker::start(interface_, program_.memory(), program_.sockets(),
-                                     icmp_rate_limit);
+    auto started =
+        SlowWorker::start(interface_, program_.memory(), program_.sockets(), icmp_rate_limit);
     if (started) {
       slow_ = std::move(*started);
     } else {
