@@ -18,8 +18,8 @@ void add(Record& sum, const Record& record) {
 
 // Of one record of every worker in every memory; `records` says where a memory keeps them.
 template <class Record>
-Record sum_of(std::span<const tables::Memory* const> memories,
-              Record* tables::Memory::*records, uint32_t each, uint32_t id) {
+Record sum_of(std::span<const tables::Memory* const> memories, Record* tables::Memory::* records,
+              uint32_t each, uint32_t id) {
   Record sum{};
   for (const tables::Memory* memory : memories) {
     for (uint32_t worker = 0; worker < memory->capacity.workers; worker++) {

@@ -33,7 +33,7 @@ struct Options {
   std::vector<uint32_t> cpus;  // in worker order; empty: the kernel chooses
   uint32_t batch = 64;
   uint32_t icmp_rate_limit = 100;  // errors, and answers to pings, per VIP and second
-  tables::Capacity capacity;  // workers is filled in by the engine
+  tables::Capacity capacity;       // workers is filled in by the engine
 };
 
 // How the engine runs, for the log, `status` and a metric.

@@ -20,8 +20,8 @@ struct Capacity {
   uint32_t slots = 1u << 22;
   uint32_t backends = 1u << 12;  // Backend lines, id 0 included
   uint32_t services = 1u << 10;
-  uint32_t narrow_lines = 1u << 15;  // per worker: 4 connections each
-  uint32_t wide_lines = 1u << 16;    // per worker: 2 connections each
+  uint32_t narrow_lines = 1u << 15;    // per worker: 4 connections each
+  uint32_t wide_lines = 1u << 16;      // per worker: 2 connections each
   uint32_t fragment_lines = 1u << 11;  // for all workers: 4 fragmented datagrams each
 };
 

@@ -49,8 +49,7 @@ class Planner {
     snapshot.generation = input_.generation;
     snapshot.seed = flow_seeds(input_.node.forwarder.hash_seed);
     snapshot.ttl_ms = ttls();
-    snapshot.fragment_ttl_ms =
-        static_cast<uint32_t>(input_.node.forwarder.fragment_ttl.count());
+    snapshot.fragment_ttl_ms = static_cast<uint32_t>(input_.node.forwarder.fragment_ttl.count());
     own_addresses(snapshot);
     for (uint32_t i = 0; i < input_.services.pools.size(); i++) {
       snapshot.pools.push_back(pool(i));
