@@ -21,10 +21,10 @@ FAIRLEAD_INLINE constexpr u64 mix(u64 h, u64 word, u64 k) {
 }
 }  // namespace hash_detail
 
-// Of the 5-tuple. Ports in network byte order as they stand in the packet; 0 for protocols without.
-FAIRLEAD_INLINE constexpr u64 flow_hash(const Settings& settings, Family family,
-                                        const Address& source, const Address& destination,
-                                        be16 source_port, be16 destination_port, u8 protocol) {
+// Of the 5-tuple, in two parts: first the addresses, then the rest. Ports in network byte order as
+// they stand in the packet; 0 for protocols without.
+FAIRLEAD_INLINE constexpr u64 hash_addresses(const Settings& settings, Family family,
+                                             const Address& source, const Address& destination) {
   using namespace hash_detail;
   u64 h = settings.seed[0];
   h = mix(h, static_cast<u64>(source.word[0]) << 32 | destination.word[0], k1);
@@ -33,13 +33,26 @@ FAIRLEAD_INLINE constexpr u64 flow_hash(const Settings& settings, Family family,
       h = mix(h, static_cast<u64>(source.word[i]) << 32 | destination.word[i], k1);
     }
   }
+  return h;
+}
+
+FAIRLEAD_INLINE constexpr u64 hash_ports(const Settings& settings, u64 addresses, Family family,
+                                         be16 source_port, be16 destination_port, u8 protocol) {
+  using namespace hash_detail;
   // Ports lie in the low bits, from where one multiplication reaches all others: with ports on top,
   // one client's flows were up to 12 times as uneven over the slots as chance, for some seeds.
-  h = mix(h,
-          static_cast<u64>(family) << 40 | static_cast<u64>(protocol) << 32 |
-              static_cast<u64>(destination_port) << 16 | source_port,
-          k2);
+  const u64 h = mix(addresses,
+                    static_cast<u64>(family) << 40 | static_cast<u64>(protocol) << 32 |
+                        static_cast<u64>(destination_port) << 16 | source_port,
+                    k2);
   return mix(h, settings.seed[1], k3);
+}
+
+FAIRLEAD_INLINE constexpr u64 flow_hash(const Settings& settings, Family family,
+                                        const Address& source, const Address& destination,
+                                        be16 source_port, be16 destination_port, u8 protocol) {
+  const u64 addresses = hash_addresses(settings, family, source, destination);
+  return hash_ports(settings, addresses, family, source_port, destination_port, protocol);
 }
 
 // Of the source address alone, for affinity = "client_ip".

@@ -14,6 +14,11 @@ constexpr u32 prefix_lengths = 16;  // different prefix lengths of VIPs, per fam
 constexpr u32 slot_mirror = 1024;   // slots repeated behind a Maglev table: probing never wraps
 constexpr u32 narrow_moves = 2;     // of entries of the connection table, to make room for one
 constexpr u32 wide_moves = 3;
+constexpr u32 translation_probes = 16;  // lines looked at for one key
+constexpr u32 snat_tries = 16;          // ports looked at for one connection
+// Below the ports that Linux gives to the node's own connections (net.ipv4.ip_local_port_range).
+constexpr u32 first_snat_port = 1024;
+constexpr u32 snat_ports = 32'768 - first_snat_port;
 constexpr u32 workers = 64;
 constexpr u32 services = 65'535;          // ids 1..65535; 0 is none
 constexpr u32 backends = 65'535;          // (pool, backend) pairs; ids 1..65535; 0 is none

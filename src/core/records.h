@@ -126,6 +126,24 @@ struct alignas(64) WideBucket {
 };
 static_assert(sizeof(WideBucket) == 64);
 
+// Whose replies.
+// A connection of method nat, found by what its backend answers (translations.h).
+struct alignas(64) Translation {
+  u64 key;    // of the reply; 0: the line was never used
+  Meta meta;  // its tag: the worker whose connection it is, and whether that is a wide one
+  Address client;
+  Address vip;
+  struct Facts {
+    be16 client_port;
+    be16 vip_port;
+    be16 node_port;  // with snat, else 0
+    u16 service;
+    u16 vip_id;
+    u8 next_hop[6];  // the MAC that the client's packets come from, and replies go to
+  } facts;
+};
+static_assert(sizeof(Translation) == 64);
+
 // Which backend.
 
 using Slot = u16;  // a backend id; 0 where a pool has nobody
@@ -134,6 +152,8 @@ namespace backend_flag {
 constexpr u8 takes_new = 1;    // active, up, weight > 0 (or the pool fails open)
 constexpr u8 keeps_known = 2;  // its live connections stay: usable, draining or weight 0
 constexpr u8 outer_v6 = 4;
+constexpr u8 snat = 8;                 // nat: the source becomes the node's, too
+constexpr u8 fixed = outer_v6 | snat;  // no matter of health
 }  // namespace backend_flag
 
 // One line holds all that is written in front of a packet. For tunnels: both MAC addresses and the
@@ -144,12 +164,20 @@ struct alignas(64) Backend {
   u8 macs[12];      // destination, source
   u16 partial_sum;  // IPv4 only
   u16 inner_mtu;    // bytes of an IP packet that still fits
-  u8 outer[40];     // IPv4 uses the first 20 bytes
+  u8 outer[40];     // IPv4 uses the first 20 bytes; nat: a NatEnds
   u16 mss;          // largest MSS of IPv4 inside; IPv6 has 20 less
   Method method;
   u8 flags;  // backend_flag; one byte, so that a flip is one store
 };
 static_assert(sizeof(Backend) == 64);
+
+// What stands in Backend::outer for method nat.
+struct [[gnu::may_alias]] NatEnds {
+  Address backend;
+  Address node;  // with snat
+  be16 port;
+};
+static_assert(sizeof(NatEnds) <= sizeof(Backend::outer));
 
 // Counters.
 // Every worker has its own; nobody else writes them. Sums are made by readers.
@@ -181,6 +209,7 @@ struct alignas(64) WorkerCounters {
   u64 mss_clamped;
   u64 searches_failed;     // for room, in a row: what paces them (connections.h), no count to show
   u64 inserts_unsearched;  // since the last search
+  u64 translations_full;   // no line or no port for a connection of method nat
 };
 static_assert(sizeof(WorkerCounters) == 384);
 
@@ -203,6 +232,10 @@ struct alignas(64) Settings {
   Tick fragment_ttl;
   u32 smallest_inner_mtu;     // of all backends: a packet of that size or less fits everywhere
   PrefixLengths prefixes[2];  // by generation
+  u32 workers;                // how many share the ports of snat
+  u8 translates;              // some pool is of method nat
+  u8 has_gateway;
+  u8 gateway[6];  // of gateway_mac: where replies go, whoever the client's packets came from
 };
 
 }  // namespace fairlead::core

@@ -81,6 +81,7 @@ struct TestSizes {
   u32 narrow_lines = 256;
   u32 wide_lines = 256;
   u32 fragment_lines = 64;
+  u32 translations = 256;
 };
 
 // The element of a vector of 2^k, whatever the index.
@@ -99,6 +100,7 @@ class TestTables {
         narrow_(sizes.narrow_lines),
         wide_(sizes.wide_lines),
         fragments_(sizes.fragment_lines),
+        translations_(sizes.translations),
         backend_counters_(sizes.backends),
         service_counters_(sizes.services) {
     settings_.version = layout_version;
@@ -132,6 +134,9 @@ class TestTables {
     }
   }
   NarrowBucket& fragment_line(u32 i) const { return masked_in(fragments_, i); }
+  Translation& translation(u32 i) const { return masked_in(translations_, i); }
+  u32 worker() const { return 0; }
+  const TestTables& of_worker(u32) const { return *this; }
   WorkerCounters& counters() const { return counters_; }
   BackendCounters& backend_counters(u32 i) const { return masked_in(backend_counters_, i); }
   ServiceCounters& service_counters(u32 i) const { return masked_in(service_counters_, i); }
@@ -207,6 +212,7 @@ class TestTables {
   mutable std::vector<NarrowBucket> narrow_;
   mutable std::vector<WideBucket> wide_;
   mutable std::vector<NarrowBucket> fragments_;
+  mutable std::vector<Translation> translations_;
   mutable WorkerCounters counters_{};
   mutable std::vector<BackendCounters> backend_counters_;
   mutable std::vector<ServiceCounters> service_counters_;

@@ -54,11 +54,12 @@ struct Offsets {
     narrow = layout.add<core::NarrowBucket>(workers * c.narrow_lines);
     wide = layout.add<core::WideBucket>(workers * c.wide_lines);
     fragments = layout.add<core::NarrowBucket>(c.fragment_lines);
+    translations = layout.add<core::Translation>(c.translations);
   }
 
   Layout layout;
   uint64_t settings, rows, tables, backends, counters, backend_counters, service_counters, slots,
-      narrow, wide, fragments;
+      narrow, wide, fragments, translations;
 };
 
 // Reserved huge pages if there are enough, else memory that the kernel may back with huge pages.
@@ -97,6 +98,7 @@ Result<void> examine(const Capacity& c) {
       Size{"narrow_lines", c.narrow_lines, 1u << 26},
       Size{"wide_lines", c.wide_lines, 1u << 26},
       Size{"fragment_lines", c.fragment_lines, 1u << 16},
+      Size{"translations", c.translations, 1u << 21},
   };
   for (const Size& size : sizes) {
     if (size.value == 0 || size.value > size.most) {
@@ -141,6 +143,7 @@ Result<OwnMemory> OwnMemory::make(const Capacity& capacity) {
   array(view.narrow, at.narrow);
   array(view.wide, at.wide);
   array(view.fragments, at.fragments);
+  array(view.translations, at.translations);
   array(view.workers, at.counters);
   array(view.backend_counters, at.backend_counters);
   array(view.service_counters, at.service_counters);

@@ -23,6 +23,7 @@ struct Capacity {
   uint32_t narrow_lines = 1u << 15;    // per worker: 4 connections each
   uint32_t wide_lines = 1u << 16;      // per worker: 2 connections each
   uint32_t fragment_lines = 1u << 11;  // for all workers: 4 fragmented datagrams each
+  uint32_t translations = 1u << 16;    // for all workers: a connection of method nat each
 };
 
 // Pointers to the arrays; owns nothing. Index of worker w's record i of n: w * n + i.
@@ -36,6 +37,7 @@ struct Memory {
   core::NarrowBucket* narrow = nullptr;  // by worker
   core::WideBucket* wide = nullptr;      // by worker
   core::NarrowBucket* fragments = nullptr;
+  core::Translation* translations = nullptr;
   core::WorkerCounters* workers = nullptr;
   core::BackendCounters* backend_counters = nullptr;  // by worker
   core::ServiceCounters* service_counters = nullptr;  // by worker

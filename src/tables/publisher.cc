@@ -44,7 +44,7 @@ void write_line(core::Backend& line, const core::Backend& wanted) {
 // Which outer header the line has is no matter of health; a packet that decided on the old flags
 // still finds it.
 void write_flags(core::Backend& line, uint8_t flags) {
-  constexpr uint8_t fixed = core::backend_flag::outer_v6;
+  constexpr uint8_t fixed = core::backend_flag::fixed;
   store<core::u8>(line.flags, static_cast<uint8_t>((line.flags & fixed) | (flags & ~fixed)));
 }
 
@@ -127,6 +127,12 @@ void Publisher::State::write_rows(const Snapshot& next, const Plan& plan) {
   const uint64_t fragment_ticks = (next.fragment_ttl_ms + options.tick_ms - 1) / options.tick_ms;
   store<core::Tick>(settings.fragment_ttl, static_cast<core::Tick>(fragment_ticks));
   store<core::u32>(settings.smallest_inner_mtu, smallest_inner_mtu(next));
+  store<core::u32>(settings.workers, memory.capacity.workers);
+  if (next.gateway) std::ranges::copy(*next.gateway, settings.gateway);
+  store<core::u8>(settings.has_gateway, next.gateway ? 1 : 0);
+  const bool translates = std::ranges::any_of(
+      next.pools, [](const Pool& pool) { return pool.method == core::Method::nat; });
+  store<core::u8>(settings.translates, settings.translates | (translates ? 1 : 0));
   store(settings.version, core::layout_version);
   store(settings.generation, generation);
 }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,8 @@ struct Snapshot {
   std::array<uint64_t, 2> seed{};  // of the flow hash
   std::array<uint32_t, core::state_count> ttl_ms{};
   uint32_t fragment_ttl_ms = 10'000;
-  std::vector<core::Address> own_v4, own_v6;  // the node's own addresses
+  std::optional<std::array<uint8_t, 6>> gateway;  // MAC that all replies of method nat go to
+  std::vector<core::Address> own_v4, own_v6;      // the node's own addresses
   std::vector<Vip> vips;
   std::vector<Service> services;
   std::vector<Pool> pools;

@@ -51,6 +51,9 @@ tables::Capacity capacity_for(const config::Forwarder& forwarder, uint32_t worke
   capacity.narrow_lines = std::bit_ceil(forwarder.connection_table_size / core::narrow_ways);
   capacity.wide_lines = std::bit_ceil(forwarder.connection_table_size / core::wide_ways);
   capacity.fragment_lines = std::bit_ceil(forwarder.fragment_table_size / core::narrow_ways);
+  // Pools of method nat may come while the node runs; with snat a connection takes two lines.
+  const uint64_t connections = uint64_t{capacity.workers} * forwarder.connection_table_size;
+  capacity.translations = at_least(capacity.translations, 2 * connections, 1u << 21);
   return capacity;
 }
 

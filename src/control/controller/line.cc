@@ -86,4 +86,15 @@ Backend line_of(Method method, const config::IpAddress& backend, const config::N
   return line;
 }
 
+void put_nat(Backend& line, const tables::Identity& backend, bool snat,
+             const config::NodeConfig& node) {
+  core::NatEnds ends{.backend = backend.address, .node = {}, .port = core::to_be16(backend.port)};
+  if (snat) {
+    const auto& source = backend.family == Family::v6 ? node.node.address6 : node.node.address;
+    if (source) ends.node = source->bytes;  // parse_services() asks for it
+    line.flags |= core::backend_flag::snat;
+  }
+  std::memcpy(line.outer, &ends, sizeof ends);
+}
+
 }  // namespace fairlead::controller

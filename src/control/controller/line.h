@@ -4,7 +4,7 @@
 //   - gre, ipip, gue: MAC addresses and outer IP header. Of ipip the protocol is that of an IPv4
 //     payload; the packet path makes it 41 for IPv6. What follows the IP header (GRE, UDP and GUE)
 //     depends on the packet and is not here.
-//   - l2, nat: the MAC addresses alone.
+//   - l2: the MAC addresses alone. nat: see put_nat().
 #pragma once
 
 #include "control/config/model.h"
@@ -16,5 +16,10 @@ namespace fairlead::controller {
 // `next_hop` may be missing: its MAC addresses are then all zero.
 core::Backend line_of(core::Method method, const config::IpAddress& backend,
                       const config::NodeConfig& node, const NextHop& next_hop);
+
+// Fills in what method nat exchanges: the backend's address and port; with snat, the node's
+// address.
+void put_nat(core::Backend& line, const tables::Identity& backend, bool snat,
+             const config::NodeConfig& node);
 
 }  // namespace fairlead::controller

@@ -50,6 +50,7 @@ class Planner {
     snapshot.seed = flow_seeds(input_.node.forwarder.hash_seed);
     snapshot.ttl_ms = ttls();
     snapshot.fragment_ttl_ms = static_cast<uint32_t>(input_.node.forwarder.fragment_ttl.count());
+    snapshot.gateway = input_.node.forwarder.gateway_mac;
     own_addresses(snapshot);
     for (uint32_t i = 0; i < input_.services.pools.size(); i++) {
       snapshot.pools.push_back(pool(i));
@@ -118,6 +119,9 @@ class Planner {
       tables::Member& member = result.members[i];
       const bool outer_v6 = config::is_tunnel(from.method) && member.identity.family == Family::v6;
       member.line.flags = static_cast<uint8_t>(flags[i] | (outer_v6 ? backend_flag::outer_v6 : 0));
+      if (from.method == core::Method::nat) {
+        put_nat(member.line, member.identity, from.snat, input_.node);
+      }
       member.unusable = why_unusable(states[i], next_hops[i], flags[i]);
     }
     result.table = table(from, result.members);

@@ -11,6 +11,8 @@
 #include "core/path/admit.h"
 #include "core/path/classify.h"
 #include "core/path/follow.h"
+#include "core/path/quote.h"
+#include "core/path/translate.h"
 
 namespace fairlead::core {
 
@@ -25,61 +27,11 @@ namespace adopt_detail {
 constexpr u8 v4_echo = 8;
 constexpr u8 v6_echo = 128;
 
-constexpr bool is_error(Family family, u8 type) {
-  return family == Family::v6 ? type >= 1 && type <= 4 : type == 3 || type == 11 || type == 12;
-}
 constexpr bool is_echo(Family family, u8 type) {
   return type == (family == Family::v6 ? v6_echo : v4_echo);
 }
 constexpr bool is_neighbour_discovery(Family family, u8 type) {
   return family == Family::v6 && type >= 133 && type <= 137;
-}
-
-// The flow that an ICMP error is about, as the client's packets show it: the quoted packet with
-// source and destination exchanged. False if the quote holds no such flow.
-template <Frame F>
-FAIRLEAD_INLINE bool read_quote(const F& frame, const Packet& packet, Packet& flow) {
-  const u32 at = packet.l4 + sizeof(wire::Icmp);
-  u32 ports = 0;
-  flow = {};
-  flow.family = packet.family;
-  flow.l3 = packet.l3;
-  if (packet.family == Family::v6) {
-    const wire::Ipv6* ip = frame.template at<wire::Ipv6>(at);
-    if (!ip || to_host(ip->version_class_label) >> 28 != 6) return false;
-    flow.destination = {{ip->source[0], ip->source[1], ip->source[2], ip->source[3]}};
-    flow.source = {
-        {ip->destination[0], ip->destination[1], ip->destination[2], ip->destination[3]}};
-    flow.protocol = ip->next_header;
-    ports = at + sizeof(wire::Ipv6);
-    if (admit_detail::is_extension(flow.protocol)) {
-      using admit_detail::walk_extensions_apart;
-      be32 id = 0;
-      const admit_detail::Chain chain{walk_extensions_apart(frame.handle(), flow.protocol, ports,
-                                                            packet.l3 + packet.ip_length, &id)};
-      using admit_detail::Chain;
-      if (chain.word & (Chain::broken | Chain::later)) return false;
-      flow.protocol = chain.protocol();
-      ports = chain.l4();
-    }
-  } else {
-    const wire::Ipv4* ip = frame.template at<wire::Ipv4>(at);
-    const u32 header = ip ? (ip->version_length & 15u) * 4 : 0;
-    if (!ip || ip->version_length >> 4 != 4 || header < sizeof(wire::Ipv4)) return false;
-    if (to_host(ip->fragment) & wire::fragment_offset_mask) return false;
-    flow.destination = {{ip->source, 0, 0, 0}};
-    flow.source = {{ip->destination, 0, 0, 0}};
-    flow.protocol = ip->protocol;
-    ports = at + header;
-  }
-  if (ports > packet.l3 + packet.ip_length) return false;
-  if (!(flow.destination == packet.destination)) return false;  // it was not the VIP who sent that
-  if (!classify_detail::has_ports(flow.protocol)) return true;
-  const wire::Udp* udp = frame.template at<wire::Udp>(ports);  // TCP has its ports there, too
-  if (!udp || ports + sizeof(wire::Udp) > packet.l3 + packet.ip_length) return false;
-  flow.destination_port = udp->source_port;
-  flow.source_port = udp->destination_port;
-  return true;
 }
 
 // An adopted flow in one word, for functions that stand apart: reason, backend, service, VIP.
@@ -93,28 +45,35 @@ constexpr Outcome outcome_of(u64 word) {
 }
 
 template <Frame F, Tables T>
-FAIRLEAD_INLINE u64 adopt_error(const F& frame, const T& tables, const Packet& packet) {
-  Packet flow;
-  if (!read_quote(frame, packet, flow)) return static_cast<u64>(Reason::icmp_no_flow);
-  flow.shape = Shape::flow;
-  const Classified found = classify(tables, flow);
-  if (!found.row || !found.is_service) return static_cast<u64>(Reason::icmp_no_flow);
-  const Row& service = *found.row;
+FAIRLEAD_INLINE u64 adopt_error(const F& frame, const T& tables, Packet& packet) {
+  constexpr u64 no_flow = static_cast<u64>(Reason::icmp_no_flow);
+  Flow flow;
+  if (!read_quote(frame, packet, flow)) return no_flow;
+  const u32 vip = find_vip(tables, flow.family, flow.destination);
+  if (vip == no_row) return no_flow;
+  const u32 row = find_service(tables, tables.row(vip), flow.protocol, flow.destination_port,
+                               has_ports(flow.protocol));
+  if (row == no_row) return no_flow;
+  const Row& service = tables.row(row);
   flow.hash = flow_hash(tables.settings(), flow.family, flow.source, flow.destination,
                         flow.source_port, flow.destination_port, flow.protocol);
   const u32 backend = backend_of_flow(tables, service, flow);
   const Reason reason = backend == 0 ? Reason::no_backend : Reason::icmp_error;
+  const Backend& line = tables.backend(backend);
+  if (backend != 0 && line.method == Method::nat && (line.flags & backend_flag::snat)) {
+    packet.node_port = translate_detail::node_port_of(tables, flow, backend);
+    if (packet.node_port == 0) return no_flow;
+  }
   return word_of({reason, State::none, service.service, service.vip, static_cast<u16>(backend)});
 }
 
 template <class Handle, Tables T>
-[[gnu::noinline]] u64 adopt_error_apart(const Handle* handle, const T* tables,
-                                        const Packet* packet) {
+[[gnu::noinline]] u64 adopt_error_apart(const Handle* handle, const T* tables, Packet* packet) {
   return adopt_error(*handle, *tables, *packet);
 }
 
 template <Frame F, Tables T>
-FAIRLEAD_INLINE Adopted adopt_icmp(const F& frame, const T& tables, const Packet& packet,
+FAIRLEAD_INLINE Adopted adopt_icmp(const F& frame, const T& tables, Packet& packet,
                                    const Row& vip) {
   Outcome outcome{Reason::icmp_unsupported, State::none, 0, vip.vip, 0};
   const wire::Icmp* icmp = frame.template at<wire::Icmp>(packet.l4);
@@ -127,7 +86,7 @@ FAIRLEAD_INLINE Adopted adopt_icmp(const F& frame, const T& tables, const Packet
     outcome.reason = Reason::echo_limited;
     return {outcome, !(vip.id.flags & row_flag::ping_drop)};
   }
-  if (!is_error(packet.family, icmp->type)) return {outcome, false};
+  if (!is_icmp_error(packet.family, icmp->type)) return {outcome, false};
   outcome = outcome_of(adopt_error_apart(frame.handle(), &tables, &packet));
   if (outcome.vip == 0) outcome.vip = vip.vip;
   return {outcome, false};

@@ -4,6 +4,7 @@
 
 #include "core/path/concepts.h"
 #include "core/path/packet.h"
+#include "core/path/quote.h"
 #include "core/services.h"
 
 namespace fairlead::core {
@@ -21,10 +22,6 @@ namespace classify_detail {
 // What resolve() found: the index of a row and a bit that says of what, or a Reason.
 constexpr u64 service_bit = 1ull << 32;
 constexpr u64 vip_bit = 1ull << 33;
-
-constexpr bool has_ports(u8 protocol) {
-  return protocol == wire::protocol_tcp || protocol == wire::protocol_udp;
-}
 
 // The long way: everything that is not to one of the exact services of a single-address VIP.
 template <Tables T>

@@ -45,6 +45,11 @@ concept Tables = requires(const T tables, u32 n) {
   { tables.template line<WideBucket>(n) } -> Same<WideBucket&>;
   // Fragment mappings of all workers.
   { tables.fragment_line(n) } -> Same<NarrowBucket&>;
+  // Connections of method nat, of all workers.
+  { tables.translation(n) } -> Same<Translation&>;
+  // The same as another worker sees them; and the number of this one.
+  tables.of_worker(n);
+  { tables.worker() } -> Same<u32>;
   { tables.counters() } -> Same<WorkerCounters&>;
   { tables.backend_counters(n) } -> Same<BackendCounters&>;
   { tables.service_counters(n) } -> Same<ServiceCounters&>;

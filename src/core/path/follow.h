@@ -45,15 +45,18 @@ FAIRLEAD_INLINE Followed follow_entry(const T& tables, const Row& service, const
   return {reason, next.state, static_cast<u16>(backend)};
 }
 
-FAIRLEAD_INLINE bool is_narrow(const Row& service, const Packet& packet) {
+template <class PacketOrFlow>
+FAIRLEAD_INLINE bool is_narrow(const Row& service, const PacketOrFlow& packet) {
   return packet.family == Family::v4 && !(service.id.flags & row_flag::wide);
 }
 
-FAIRLEAD_INLINE u64 narrow_key_of(const Row& service, const Packet& packet) {
+template <class PacketOrFlow>
+FAIRLEAD_INLINE u64 narrow_key_of(const Row& service, const PacketOrFlow& packet) {
   return narrow_key(packet.source.word[0], packet.source_port, service.service);
 }
 
-FAIRLEAD_INLINE WideKey wide_key_of(const Row& service, const Packet& packet) {
+template <class PacketOrFlow>
+FAIRLEAD_INLINE WideKey wide_key_of(const Row& service, const PacketOrFlow& packet) {
   const bool wide = service.id.flags & row_flag::wide;
   return wide_key(packet.source, packet.source_port, wide ? packet.hash >> 16 : service.service);
 }
@@ -72,7 +75,7 @@ FAIRLEAD_INLINE Followed follow(const T& tables, const Row& service, const Packe
 // Where a flow's packets go, without any trace that it was asked: the backend of its connection, or
 // the one that it would get; 0 if there is none.
 template <Tables T>
-FAIRLEAD_INLINE u32 backend_of_flow(const T& tables, const Row& service, const Packet& flow) {
+FAIRLEAD_INLINE u32 backend_of_flow(const T& tables, const Row& service, const Flow& flow) {
   using namespace follow_detail;
   const Meta* entry =
       is_narrow(service, flow)

@@ -35,7 +35,26 @@ struct Packet {
   bool dont_fragment;
   u8 zero;
   be32 fragment_id;
-  u64 hash;  // of the flow
+  u64 hash;         // of the flow
+  u64 reply_key;    // nat: the key of the line that replies find
+  u32 translation;  // and that line
+  be16 node_port;   // nat with snat: the source port that the backend sees
+  u16 spare;
+};
+
+// A flow that a packet is about without being of it: what an ICMP error quotes, as the packets of
+// the other direction show it. Its members are those of a Packet.
+struct Flow {
+  Address source;
+  Address destination;
+  u32 l3;  // offsets of what the quote shows
+  u32 l4;
+  be16 source_port;
+  be16 destination_port;
+  Family family;
+  u8 protocol;
+  u16 zero;
+  u64 hash;
 };
 
 // Where a packet goes and how it is remembered. Ids that do not apply are 0.

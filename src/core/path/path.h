@@ -14,6 +14,7 @@
 #include "core/path/classify.h"
 #include "core/path/follow.h"
 #include "core/path/rewrite.h"
+#include "core/path/translate.h"
 #include "core/path/verdict.h"
 
 namespace fairlead::core {
@@ -31,16 +32,47 @@ template <Tables T>
   return 0;
 }
 
-// Follows the flow of a packet that has one, and lets its later fragments follow it.
-template <Tables T>
-FAIRLEAD_INLINE Outcome follow_flow(const T& tables, const Row& service, Packet& packet) {
+// What a connection of method nat that is not remembered is taken for, by its replies.
+FAIRLEAD_INLINE constexpr State state_for_replies(State state, const Packet& packet) {
+  if (state != State::none) return state;
+  if (packet.protocol == wire::protocol_udp) return State::udp;
+  if (packet.protocol != wire::protocol_tcp) return State::other;
+  const bool ends = packet.tcp_flags & (wire::tcp_fin | wire::tcp_rst);
+  return ends ? State::closing : State::established;
+}
+
+// Follows the flow of a packet that has one, and lets its later fragments and its replies follow.
+template <Frame F, Tables T>
+FAIRLEAD_INLINE Outcome follow_flow(const F& frame, const T& tables, const Row& service,
+                                    Packet& packet) {
   packet.hash = flow_hash(tables.settings(), packet.family, packet.source, packet.destination,
                           packet.source_port, packet.destination_port, packet.protocol);
   const Followed followed = follow(tables, service, packet);
   if (packet.first_fragment && followed.backend != 0) {
     remember_fragment_apart(&tables, &packet, followed.backend);
   }
-  return {followed.reason, followed.state, service.service, service.vip, followed.backend};
+  Outcome outcome{followed.reason, followed.state, service.service, service.vip, followed.backend};
+  if (followed.backend != 0 && tables.backend(followed.backend).method == Method::nat) {
+    const State state = state_for_replies(followed.state, packet);
+    const u64 known = static_cast<u64>(followed.backend) | static_cast<u64>(state) << 16 |
+                      static_cast<u64>(service.service) << 32 | static_cast<u64>(service.vip) << 48;
+    const u32 wide = service.id.flags & row_flag::wide;
+    if (!translate(frame, tables, packet, known, wide != 0)) {
+      outcome.reason = Reason::overload;
+    }
+  }
+  return outcome;
+}
+
+// A packet to no VIP: the host's, unless it answers a connection of method nat.
+template <Frame F, Tables T>
+FAIRLEAD_INLINE Outcome follow_back(const F& frame, const T& tables, Packet& packet) {
+  const u32 line = follow_reply_apart(frame.handle(), &tables, &packet);
+  if (line == no_translation) return {Reason::not_vip, State::none, 0, 0, 0};
+  packet.translation = line;
+  const Translation& entry = tables.translation(line);
+  return {Reason::nat_reply, state_of(entry.meta), entry.facts.service, entry.facts.vip_id,
+          static_cast<u16>(backend_of(entry.meta))};
 }
 
 // What a packet to this backend needs is more than the path can do.
@@ -62,7 +94,12 @@ constexpr u16 mss_for(const Backend& backend, Family family) {
 template <Frame F, Tables T>
 FAIRLEAD_INLINE Decided decide(const F& frame, const T& tables, Packet& packet) {
   const Classified classified = classify(tables, packet);
-  if (!classified.row) return {{classified.reason, State::none, 0, 0, 0}, false};
+  if (!classified.row) {
+    if (classified.reason == Reason::not_vip && tables.settings().translates) {
+      return {path_detail::follow_back(frame, tables, packet), false};
+    }
+    return {{classified.reason, State::none, 0, 0, 0}, false};
+  }
   const bool large = packet.ip_length > tables.settings().smallest_inner_mtu;
   if (!classified.is_service) {
     const Adopted adopted = adopt(frame, tables, packet, *classified.row);
@@ -70,7 +107,7 @@ FAIRLEAD_INLINE Decided decide(const F& frame, const T& tables, Packet& packet) 
     return {adopted.outcome, adopted.slow || (adopted.outcome.backend != 0 && beyond)};
   }
   if (large || (classified.row->id.flags & row_flag::slow)) return {{}, true};
-  return {path_detail::follow_flow(tables, *classified.row, packet), false};
+  return {path_detail::follow_flow(frame, tables, *classified.row, packet), false};
 }
 
 // Gives a packet to its backend. False if the frame has no room in front.
@@ -82,14 +119,18 @@ FAIRLEAD_INLINE bool forward(F& frame, const T& tables, const Packet& packet,
       clamp_mss(frame, packet, path_detail::mss_for(backend, packet.family))) {
     tables.counters().mss_clamped++;
   }
+  if (outcome.reason == Reason::nat_reply) {
+    return rewrite_reply_apart(frame.handle(), &tables, &packet);
+  }
+  if (backend.method == Method::nat) return rewrite_nat_apart(frame.handle(), &backend, &packet);
   return rewrite(frame, backend, packet);
 }
 
 // One frame from beginning to end. The verdict is verdict_of(outcome.reason): a forwarded frame has
 // been rewritten in place and is to be sent; any other is untouched.
+// `packet` is room for what is known of the frame meanwhile.
 template <Frame F, Tables T>
-FAIRLEAD_INLINE Decided process(F& frame, const T& tables) {
-  Packet packet;
+FAIRLEAD_INLINE Decided process(F& frame, const T& tables, Packet& packet) {
   packet.shape = admit(frame, packet);
   Decided decided = decide(frame, tables, packet);
   if (decided.slow) return decided;
@@ -99,6 +140,11 @@ FAIRLEAD_INLINE Decided process(F& frame, const T& tables) {
   }
   count(tables, packet, decided.outcome);
   return decided;
+}
+template <Frame F, Tables T>
+FAIRLEAD_INLINE Decided process(F& frame, const T& tables) {
+  Packet packet;
+  return process(frame, tables, packet);
 }
 
 }  // namespace fairlead::core

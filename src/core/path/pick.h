@@ -31,8 +31,8 @@ template <Tables T>
 }
 
 // The id of the backend, or 0: no usable backend.
-template <Tables T>
-FAIRLEAD_INLINE u32 pick(const T& tables, const Row& service, const Packet& packet) {
+template <Tables T, class PacketOrFlow>
+FAIRLEAD_INLINE u32 pick(const T& tables, const Row& service, const PacketOrFlow& packet) {
   const TableRef table = tables.table(service.table);
   if (table.size == 0) return 0;
   u64 hash = packet.hash;

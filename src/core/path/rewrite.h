@@ -162,7 +162,7 @@ FAIRLEAD_INLINE bool rewrite_other(F& frame, const Backend& backend, const Packe
                 : encapsulate<wire::Ipv4, UdpGue>(frame, backend, packet);
     case Method::l2: return write_link(frame, backend, packet, 0, type_of(packet.family));
     case Method::gre:
-    case Method::nat: return false;
+    case Method::nat: return false;  // not by this function
   }
   return false;
 }

@@ -11,6 +11,7 @@ template <Tables T>
 FAIRLEAD_INLINE void count(const T& tables, const Packet& packet, const Outcome& outcome) {
   WorkerCounters& worker = tables.counters();
   worker.reason[static_cast<u32>(outcome.reason) & 31]++;
+  if (outcome.reason == Reason::nat_reply) return;  // no packet to a service or a backend
   if (outcome.service != 0) {
     ServiceCounters& service = tables.service_counters(outcome.service);
     service.packets++;

@@ -84,7 +84,7 @@ void SlowPath::handle(std::span<const uint8_t> bytes, uint64_t ticket, const Tab
   const core::Classified classified = core::classify(tables, job.packet);
   if (!classified.row) return settle(job, classified.reason);
   if (classified.is_service) {
-    job.outcome = core::path_detail::follow_flow(tables, *classified.row, job.packet);
+    job.outcome = core::path_detail::follow_flow(frame, tables, *classified.row, job.packet);
   } else {
     const core::Adopted adopted = core::adopt(frame, tables, job.packet, *classified.row);
     job.outcome = adopted.outcome;
@@ -95,7 +95,9 @@ void SlowPath::handle(std::span<const uint8_t> bytes, uint64_t ticket, const Tab
       return settle(job, Reason::fragment_no_mapping);
     }
   }
-  if (job.outcome.backend == 0) return settle(job, job.outcome.reason);
+  if (core::verdict_of(job.outcome.reason) != core::Verdict::forward) {
+    return settle(job, job.outcome.reason);
+  }
   forward(job);
 }
 
@@ -164,7 +166,8 @@ void SlowPath::send_pieces(Job& job, uint16_t mtu) {
   for (auto piece = pieces.next({piece_.get(), largest_reply}); !piece.empty();
        piece = pieces.next({piece_.get(), largest_reply})) {
     if (!send_one(job, piece)) return settle(job, Reason::overload);
-    job.packet.tcp_flags = 0;  // only the first piece has a TCP header
+    job.packet.tcp_flags = 0;  // only the first piece has an L4 header
+    job.packet.shape = Shape::later_fragment;
   }
   settle(job, job.outcome.reason);
 }

@@ -21,7 +21,7 @@ constexpr uint64_t tick_ms = 100;
 class Tables {
  public:
   Tables(const tables::Memory& memory, core::Tick now, core::u32 worker)
-      : now_(now), settings_(memory.settings) {
+      : now_(now), worker_(worker), memory_(&memory), settings_(memory.settings) {
     const tables::Capacity& size = memory.capacity;
     const core::u32 generation =
         std::atomic_ref(memory.settings->generation).load(std::memory_order_seq_cst) & 1;
@@ -33,6 +33,7 @@ class Tables {
     narrow_ = {memory.narrow + size_t{worker} * size.narrow_lines, size.narrow_lines - 1};
     wide_ = {memory.wide + size_t{worker} * size.wide_lines, size.wide_lines - 1};
     fragments_ = {memory.fragments, size.fragment_lines - 1};
+    translations_ = {memory.translations, size.translations - 1};
     counters_ = memory.workers + worker;
     backend_counters_ = {memory.backend_counters + size_t{worker} * size.backends,
                          size.backends - 1};
@@ -41,6 +42,10 @@ class Tables {
   }
 
   core::Tick now() const { return now_; }
+  core::u32 worker() const { return worker_; }
+  Tables of_worker(core::u32 worker) const {
+    return {*memory_, now_, worker < memory_->capacity.workers ? worker : worker_};
+  }
   const core::Settings& settings() const { return *settings_; }
   const core::PrefixLengths& prefixes() const { return *prefixes_; }
   const core::Row& row(core::u32 i) const { return rows_[i]; }
@@ -62,6 +67,7 @@ class Tables {
     }
   }
   core::NarrowBucket& fragment_line(core::u32 i) const { return fragments_[i]; }
+  core::Translation& translation(core::u32 i) const { return translations_[i]; }
   core::WorkerCounters& counters() const { return *counters_; }
   core::BackendCounters& backend_counters(core::u32 i) const { return backend_counters_[i]; }
   core::ServiceCounters& service_counters(core::u32 i) const { return service_counters_[i]; }
@@ -75,6 +81,8 @@ class Tables {
   };
 
   core::Tick now_;
+  core::u32 worker_;
+  const tables::Memory* memory_;
   const core::Settings* settings_;
   const core::PrefixLengths* prefixes_;
   Array<core::Row> rows_;
@@ -84,6 +92,7 @@ class Tables {
   Array<core::NarrowBucket> narrow_;
   Array<core::WideBucket> wide_;
   Array<core::NarrowBucket> fragments_;
+  Array<core::Translation> translations_;
   core::WorkerCounters* counters_;
   Array<core::BackendCounters> backend_counters_;
   Array<core::ServiceCounters> service_counters_;

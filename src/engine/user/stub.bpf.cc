@@ -7,6 +7,7 @@
 // it again, with all tables.
 #include "bpf/helpers.h"
 #include "core/path/adopt.h"
+#include "core/path/translate.h"
 #include "engine/bpf/xdp_frame.h"
 
 namespace fairlead::user {
@@ -23,24 +24,31 @@ struct sockets_map {
 
 Settings settings SEC(".bss.settings");
 Row rows[2u << 20] SEC(".bss.rows");  // two generations
+Translation translations[1u << 21] SEC(".bss.translat");
 
 extern const volatile u32 rows_mask = 0;  // of one generation
+extern const volatile u32 translations_mask = 0;
 }
 
-// Declared without a body is what classify() has no use for.
+// Declared without a body is what classify() and find_reply() have no use for.
 struct StubTables {
   u32 generation;
 
   const PrefixLengths& prefixes() const { return user::settings.prefixes[generation & 1]; }
   const Row& row(u32 i) const { return rows[(i & rows_mask) + (generation & 1) * (rows_mask + 1)]; }
-  Tick now() const;
-  const Settings& settings() const;
+  const Settings& settings() const { return user::settings; }
+  Tick now() const {
+    return static_cast<Tick>(bpf::ktime_get_ns() / 100'000'000);
+  }  // as the workers
+  u32 worker() const;
+  const StubTables& of_worker(u32 n) const;
   TableRef table(u32 i) const;
   Slot slot(u32 i) const;
   const Backend& backend(u32 i) const;
   template <class Bucket>
   Bucket& line(u32 i) const;
   NarrowBucket& fragment_line(u32 i) const;
+  Translation& translation(u32 i) const { return translations[i & translations_mask]; }
   WorkerCounters& counters() const;
   BackendCounters& backend_counters(u32 i) const;
   ServiceCounters& service_counters(u32 i) const;
@@ -65,6 +73,20 @@ FAIRLEAD_INLINE u64 resolve_apart(const StubTables* tables, const Packet* packet
   return resolve_words(tables->generation, packet);
 }
 
+extern "C" [[gnu::noinline]] u32 find_translation_words(u32 generation, u64 key) {
+  return find_translation(StubTables{generation}, key);
+}
+
+FAIRLEAD_INLINE u32 find_translation_apart(const StubTables* tables, u64 key) {
+  return find_translation_words(tables->generation, key);
+}
+
+extern "C" [[gnu::noinline]] u32 find_reply_words(xdp_md* context, u32 generation,
+                                                  const Packet* packet) {
+  if (!context || !packet) return no_translation;
+  return find_reply(bpf::XdpFrame(context), StubTables{generation}, *packet);
+}
+
 // The one kind of packet to a VIP that is the host's.
 FAIRLEAD_INLINE bool is_neighbour_discovery(const bpf::XdpFrame& frame, const Packet& packet) {
   const wire::Icmp* icmp = frame.at<wire::Icmp>(packet.l4);
@@ -78,7 +100,10 @@ extern "C" SEC("xdp") int fairlead_stub(xdp_md* context) {
   Packet packet;
   packet.shape = admit(frame, packet);
   const Classified found = classify(tables, packet);
-  if (!found.row && verdict_of(found.reason) == Verdict::pass) return XDP_PASS;
+  if (!found.row && verdict_of(found.reason) == Verdict::pass) {
+    if (found.reason != Reason::not_vip || !settings.translates) return XDP_PASS;
+    if (find_reply_words(context, tables.generation, &packet) == no_translation) return XDP_PASS;
+  }
   if (packet.shape == Shape::icmp && is_neighbour_discovery(frame, packet)) return XDP_PASS;
   return static_cast<int>(bpf::redirect_map(&sockets, queue, XDP_PASS));
 }

@@ -14,9 +14,9 @@ namespace fairlead::user {
 
 class Stub {
  public:
-  // `rows`: capacity of one generation, a power of two. Until the first publish() everything passes
-  // to the host. Error: one line with the remedy.
-  static Result<Stub> attach(const engine::Interface& interface, engine::Mode mode, uint32_t rows);
+  // Until the first publish() everything passes to the host. Error: one line with the remedy.
+  static Result<Stub> attach(const engine::Interface& interface, engine::Mode mode,
+                             const tables::Capacity& capacity);
 
   // From now on frames to VIPs that arrive on `queue` go to this AF_XDP socket.
   Result<void> connect(uint32_t queue, int socket);
@@ -24,6 +24,10 @@ class Stub {
   // Takes over the rows that `memory` has in force. When this returns, no frame is being looked up
   // in the rows before.
   void publish(const tables::Memory& memory);
+
+  // Connections of method nat: the stub sees by them which packets are replies. For the workers to
+  // use instead of memory of their own.
+  core::Translation* translations() const { return translations_; }
 
   const engine::XdpLink& link() const { return link_; }
 
@@ -34,6 +38,7 @@ class Stub {
   engine::BpfObject object_;
   core::Settings* settings_ = nullptr;
   core::Row* rows_ = nullptr;
+  core::Translation* translations_ = nullptr;
   int sockets_ = -1;
   engine::XdpLink link_;  // detached first
 };

@@ -54,9 +54,9 @@ Result<uint32_t> count_workers(const engine::Options& options, const Interface& 
 }
 
 tables::Capacity rounded(tables::Capacity capacity, uint32_t workers) {
-  for (uint32_t* size :
-       {&capacity.rows, &capacity.tables, &capacity.slots, &capacity.backends, &capacity.services,
-        &capacity.narrow_lines, &capacity.wide_lines, &capacity.fragment_lines}) {
+  for (uint32_t* size : {&capacity.rows, &capacity.tables, &capacity.slots, &capacity.backends,
+                         &capacity.services, &capacity.narrow_lines, &capacity.wide_lines,
+                         &capacity.fragment_lines, &capacity.translations}) {
     *size = std::bit_ceil(*size);
   }
   capacity.workers = workers;
@@ -69,10 +69,11 @@ class UserEngine final : public engine::Engine {
              Stub stub)
       : interface_(std::move(interface)),
         memory_(std::move(memory)),
-        publisher_(memory_.view(), {host::tick_ms, [this] { wait_for_batches(); }}),
+        view_(with_translations(memory_.view(), stub)),
+        publisher_(view_, {host::tick_ms, [this] { wait_for_batches(); }}),
         batch_(options.batch),
         icmp_rate_(options.icmp_rate_limit),
-        limits_(memory_.view().capacity.services),
+        limits_(view_.capacity.services),
         stub_(std::make_unique<Stub>(std::move(stub))) {}
 
   ~UserEngine() override {
@@ -85,12 +86,12 @@ class UserEngine final : public engine::Engine {
 
   Result<void> open_queues() {
     const bool zero_copy = stub_->link().mode() == engine::Mode::native;
-    for (uint32_t i = 0; i < memory_.view().capacity.workers; i++) {
+    for (uint32_t i = 0; i < view_.capacity.workers; i++) {
       auto queue = AfXdpQueue::open(interface_, {.queue = i, .zero_copy = zero_copy});
       if (!queue) return std::unexpected(queue.error());
       if (auto connected = stub_->connect(i, (*queue)->descriptor()); !connected) return connected;
       workers_.push_back(
-          std::make_unique<SocketWorker>(**queue, memory_.view(), i, batch_, icmp_rate_, limits_));
+          std::make_unique<SocketWorker>(**queue, view_, i, batch_, icmp_rate_, limits_));
       queues_.push_back(std::move(*queue));
     }
     return {};
@@ -122,7 +123,7 @@ class UserEngine final : public engine::Engine {
     if (auto published = publisher_.publish(std::move(snapshot), now_ms()); !published) {
       return published;
     }
-    stub_->publish(memory_.view());
+    stub_->publish(view_);
     return {};
   }
 
@@ -130,9 +131,7 @@ class UserEngine final : public engine::Engine {
     publisher_.set_flags(pool, member, flags);
   }
 
-  engine::Counters counters() const override {
-    return engine::read_counters(memory_.view(), publisher_);
-  }
+  engine::Counters counters() const override { return engine::read_counters(view_, publisher_); }
 
   engine::Status status() const override {
     const bool zero_copy =
@@ -150,12 +149,18 @@ class UserEngine final : public engine::Engine {
   }
 
  private:
+  static tables::Memory with_translations(tables::Memory memory, const Stub& stub) {
+    memory.translations = stub.translations();
+    return memory;
+  }
+
   void wait_for_batches() const {
     for (const auto& worker : workers_) worker->wait_for_batch();
   }
 
   Interface interface_;
   tables::OwnMemory memory_;
+  tables::Memory view_;  // of it, but for what the stub shares with the workers
   tables::Publisher publisher_;
   uint32_t batch_;
   uint32_t icmp_rate_;
@@ -176,7 +181,7 @@ Result<std::unique_ptr<engine::Engine>> make(const engine::Options& options) {
   const tables::Capacity capacity = rounded(options.capacity, *workers);
   auto memory = tables::OwnMemory::make(capacity);
   if (!memory) return std::unexpected(memory.error());
-  auto stub = Stub::attach(*interface, options.mode, capacity.rows);
+  auto stub = Stub::attach(*interface, options.mode, capacity);
   if (!stub) return std::unexpected(stub.error());
   auto made = std::make_unique<UserEngine>(options, std::move(*interface), std::move(*memory),
                                            std::move(*stub));

@@ -22,6 +22,22 @@ extern "C" {
   return core::rewrite_detail::rewrite_other(frame, *backend, *packet);
 }
 
+[[gnu::noinline]] fairlead::core::u32 exchange_end_apart(
+    xdp_md* context, const fairlead::core::translate_detail::Spot* spot, fairlead::core::u32 source,
+    const fairlead::core::Address* address, fairlead::core::u32 port) {
+  using namespace fairlead;
+  if (!context || !spot || !address) return 0;
+  return core::translate_detail::exchange_end(xdp::XdpFrame(context), *spot, source != 0, *address,
+                                              static_cast<core::be16>(port));
+}
+
+[[gnu::noinline]] bool rewrite_nat_apart(xdp_md* context, const fairlead::core::Backend* backend,
+                                         const fairlead::core::Packet* packet) {
+  using namespace fairlead;
+  if (!context || !backend || !packet) return false;
+  return core::rewrite_nat(xdp::XdpFrame(context), *backend, *packet);
+}
+
 }  // extern "C"
 
 namespace fairlead::xdp {
@@ -29,7 +45,7 @@ namespace fairlead::xdp {
 // Tables go into these functions as one word: the kernel knows no struct with member functions.
 FAIRLEAD_INLINE u64 word_of(const XdpTables& tables) {
   return static_cast<u64>(tables.tick) << 32 | (tables.generation & 1) << 16 |
-         (tables.worker & 0xffff);
+         (tables.worker_id & 0xffff);
 }
 FAIRLEAD_INLINE XdpTables tables_of(u64 word) {
   return {static_cast<Tick>(word >> 32), static_cast<u32>(word >> 16) & 1,
@@ -52,7 +68,7 @@ extern "C" {
   return classify_detail::resolve(tables_of(tables), *packet);
 }
 
-[[gnu::noinline]] u64 adopt_error_words(xdp_md* context, u64 tables, const Packet* packet) {
+[[gnu::noinline]] u64 adopt_error_words(xdp_md* context, u64 tables, Packet* packet) {
   if (!context || !packet) return static_cast<u64>(Reason::icmp_no_flow);
   return adopt_detail::adopt_error(XdpFrame(context), tables_of(tables), *packet);
 }
@@ -79,8 +95,7 @@ FAIRLEAD_INLINE u64 resolve_apart(const XdpTables* tables, const Packet* packet)
   return resolve_words(word_of(*tables), packet);
 }
 
-FAIRLEAD_INLINE u64 adopt_error_apart(xdp_md* context, const XdpTables* tables,
-                                      const Packet* packet) {
+FAIRLEAD_INLINE u64 adopt_error_apart(xdp_md* context, const XdpTables* tables, Packet* packet) {
   return adopt_error_words(context, word_of(*tables), packet);
 }
 
@@ -100,6 +115,80 @@ FAIRLEAD_INLINE bool remember_apart(const XdpTables* tables, const u64* key, u64
 FAIRLEAD_INLINE bool remember_apart(const XdpTables* tables, const WideKey* key, u64 hash,
                                     u64 meta) {
   return remember_wide(word_of(*tables), key, hash, meta);
+}
+
+// Method nat.
+extern "C" {
+
+[[gnu::noinline]] u32 find_translation_words(u64 tables, u64 key) {
+  return find_translation(tables_of(tables), key);
+}
+
+[[gnu::noinline]] u32 add_translation_words(u64 tables, u64 key, const Translation* entry) {
+  return entry ? add_translation(tables_of(tables), key, *entry) : no_translation;
+}
+
+[[gnu::noinline]] u32 refresh_connection_words(u64 tables, u32 line, u32 family, u32 protocol) {
+  return translate_detail::refresh_connection(tables_of(tables), line, static_cast<Family>(family),
+                                              static_cast<u8>(protocol));
+}
+}
+
+FAIRLEAD_INLINE u32 find_translation_apart(const XdpTables* tables, u64 key) {
+  return find_translation_words(word_of(*tables), key);
+}
+
+FAIRLEAD_INLINE u32 add_translation_apart(const XdpTables* tables, u64 key,
+                                          const Translation* entry) {
+  return add_translation_words(word_of(*tables), key, entry);
+}
+
+FAIRLEAD_INLINE u32 refresh_connection_apart(const XdpTables* tables, u32 line, u32 family,
+                                             u32 protocol) {
+  return refresh_connection_words(word_of(*tables), line, family, protocol);
+}
+
+extern "C" {
+
+[[gnu::noinline]] u32 find_own_words(u64 tables, Packet* packet, u32 backend) {
+  return packet ? translate_detail::find_own(tables_of(tables), *packet, backend) : 0;
+}
+
+[[gnu::noinline]] u32 remember_own_words(xdp_md* context, u64 tables, const Packet* packet,
+                                         u64 known, u32 wide) {
+  if (!context || !packet) return 0;
+  return translate_detail::remember_own(XdpFrame(context), tables_of(tables), *packet, known,
+                                        wide != 0);
+}
+
+[[gnu::noinline]] u32 follow_reply_words(xdp_md* context, u64 tables, const Packet* packet) {
+  if (!context || !packet) return no_translation;
+  return follow_reply(XdpFrame(context), tables_of(tables), *packet);
+}
+
+// Neither time nor worker count: clang would not pass on what it sees is not used.
+[[gnu::noinline]] bool rewrite_reply_words(xdp_md* context, const Packet* packet) {
+  if (!context || !packet) return false;
+  return rewrite_reply(XdpFrame(context), XdpTables{}, *packet);
+}
+}
+
+FAIRLEAD_INLINE u32 find_own_apart(const XdpTables* tables, Packet* packet, u32 backend) {
+  return find_own_words(word_of(*tables), packet, backend);
+}
+
+FAIRLEAD_INLINE u32 remember_own_apart(xdp_md* context, const XdpTables* tables,
+                                       const Packet* packet, u64 known, u32 wide) {
+  return remember_own_words(context, word_of(*tables), packet, known, wide);
+}
+
+FAIRLEAD_INLINE u32 follow_reply_apart(xdp_md* context, const XdpTables* tables,
+                                       const Packet* packet) {
+  return follow_reply_words(context, word_of(*tables), packet);
+}
+
+FAIRLEAD_INLINE bool rewrite_reply_apart(xdp_md* context, const XdpTables*, const Packet* packet) {
+  return rewrite_reply_words(context, packet);
 }
 
 }  // namespace fairlead::xdp

@@ -6,6 +6,7 @@
 
 #include "bpf/helpers.h"
 #include "core/path/concepts.h"
+#include "core/path/packet.h"
 
 namespace fairlead::xdp {
 
@@ -18,6 +19,7 @@ constexpr u32 most_slots = 1u << 27;
 constexpr u32 most_backends = 1u << 16;
 constexpr u32 most_lines = 1u << 22;  // workers x lines
 constexpr u32 most_fragment_lines = 1u << 16;
+constexpr u32 most_translations = 1u << 21;
 constexpr u32 most_counters = 1u << 22;  // workers x backends, workers x services
 
 extern "C" {
@@ -29,9 +31,18 @@ Backend backends[most_backends] SEC(".bss.backends");
 NarrowBucket narrow[most_lines] SEC(".bss.narrow");
 WideBucket wide[most_lines] SEC(".bss.wide");
 NarrowBucket fragments[most_fragment_lines] SEC(".bss.fragments");
+Translation translations[most_translations] SEC(".bss.translat");
 WorkerCounters worker_counters[limits::workers] SEC(".bss.workers");
 BackendCounters backend_counters[most_counters] SEC(".bss.backend_n");
 ServiceCounters service_counters[most_counters] SEC(".bss.service_n");
+
+// What is known of the packet in hand, by CPU: a program runs on one without being interrupted by
+// itself. On the stack there would be no room for it beside what the parts of the path need.
+constexpr u32 most_cpus = 4096;
+struct alignas(128) PacketInHand {
+  Packet packet;
+};
+PacketInHand in_hand[most_cpus] SEC(".bss.in_hand");
 
 // Sizes less one, and how far a worker's or a generation's share is shifted. Set before load: the
 // verifier takes them for constants.
@@ -44,6 +55,7 @@ extern const volatile u32 narrow_mask = 0;  // of one worker
 extern const volatile u32 wide_mask = 0;
 extern const volatile u32 workers_mask = 0;
 extern const volatile u32 fragments_mask = 0;
+extern const volatile u32 translations_mask = 0;
 
 // The AF_XDP sockets of the slow path, by receive queue.
 struct sockets_map {

@@ -33,10 +33,11 @@ extern "C" SEC("xdp") int fairlead(xdp_md* context) {
   XdpTables tables{static_cast<Tick>(bpf::jiffies64() >> tick_shift), settings.generation, queue};
   if (replaying) {
     tables.tick = settings.clock;
-    tables.worker = settings.replay_worker;
+    tables.worker_id = settings.replay_worker;
   }
   XdpFrame frame(context);
-  const Decided result = process(frame, tables);
+  const Decided result =
+      process(frame, tables, in_hand[bpf::get_smp_processor_id() & (most_cpus - 1)].packet);
   if (replaying) {
     outcome = {result.outcome, result.slow};
     return result.slow ? XDP_PASS : action_of(result.outcome.reason);

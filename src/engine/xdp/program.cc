@@ -50,6 +50,7 @@ Result<void> size_arrays(engine::BpfObject& object, const tables::Capacity& c) {
         size_array<core::NarrowBucket>(object, ".bss.narrow", workers * c.narrow_lines),
         size_array<core::WideBucket>(object, ".bss.wide", workers * c.wide_lines),
         size_array<core::NarrowBucket>(object, ".bss.fragments", c.fragment_lines),
+        size_array<core::Translation>(object, ".bss.translat", c.translations),
         size_array<core::WorkerCounters>(object, ".bss.workers", workers),
         size_array<core::BackendCounters>(object, ".bss.backend_n", workers * c.backends),
         size_array<core::ServiceCounters>(object, ".bss.service_n", workers * c.services)}) {
@@ -60,12 +61,17 @@ Result<void> size_arrays(engine::BpfObject& object, const tables::Capacity& c) {
 
 Result<void> set_constants(engine::BpfObject& object, const tables::Capacity& c, uint32_t shift,
                            bool replaying) {
-  const std::pair<const char*, uint32_t> numbers[] = {
-      {"rows_mask", c.rows - 1},         {"tables_mask", c.tables - 1},
-      {"slots_mask", c.slots - 1},       {"backends_mask", c.backends - 1},
-      {"services_mask", c.services - 1}, {"narrow_mask", c.narrow_lines - 1},
-      {"wide_mask", c.wide_lines - 1},   {"fragments_mask", c.fragment_lines - 1},
-      {"workers_mask", c.workers - 1},   {"tick_shift", shift}};
+  const std::pair<const char*, uint32_t> numbers[] = {{"rows_mask", c.rows - 1},
+                                                      {"tables_mask", c.tables - 1},
+                                                      {"slots_mask", c.slots - 1},
+                                                      {"backends_mask", c.backends - 1},
+                                                      {"services_mask", c.services - 1},
+                                                      {"narrow_mask", c.narrow_lines - 1},
+                                                      {"wide_mask", c.wide_lines - 1},
+                                                      {"fragments_mask", c.fragment_lines - 1},
+                                                      {"translations_mask", c.translations - 1},
+                                                      {"workers_mask", c.workers - 1},
+                                                      {"tick_shift", shift}};
   for (const auto& [name, value] : numbers) {
     if (auto set = object.set_constant(name, value); !set) return set;
   }
@@ -87,6 +93,7 @@ Result<void> point_to_arrays(engine::BpfObject& object, tables::Memory& memory) 
         point(object, ".bss.backends", memory.backends),
         point(object, ".bss.narrow", memory.narrow), point(object, ".bss.wide", memory.wide),
         point(object, ".bss.fragments", memory.fragments),
+        point(object, ".bss.translat", memory.translations),
         point(object, ".bss.workers", memory.workers),
         point(object, ".bss.backend_n", memory.backend_counters),
         point(object, ".bss.service_n", memory.service_counters)}) {

@@ -12,9 +12,11 @@ using bpf::XdpFrame;
 struct XdpTables {
   Tick tick;
   u32 generation;  // read once per packet
-  u32 worker;
+  u32 worker_id;
 
   Tick now() const { return tick; }
+  u32 worker() const { return worker_id; }
+  XdpTables of_worker(u32 other) const { return {tick, generation, other}; }
   const Settings& settings() const { return xdp::settings; }
   const PrefixLengths& prefixes() const { return xdp::settings.prefixes[generation & 1]; }
   const Row& row(u32 i) const { return rows[(i & rows_mask) + (generation & 1) * (rows_mask + 1)]; }
@@ -29,20 +31,21 @@ struct XdpTables {
   template <class Bucket>
   Bucket& line(u32 i) const {
     if constexpr (Same<Bucket, NarrowBucket>) {
-      return narrow[(i & narrow_mask) + (worker & workers_mask) * (narrow_mask + 1)];
+      return narrow[(i & narrow_mask) + (worker_id & workers_mask) * (narrow_mask + 1)];
     } else {
-      return wide[(i & wide_mask) + (worker & workers_mask) * (wide_mask + 1)];
+      return wide[(i & wide_mask) + (worker_id & workers_mask) * (wide_mask + 1)];
     }
   }
   NarrowBucket& fragment_line(u32 i) const { return fragments[i & fragments_mask]; }
-  WorkerCounters& counters() const { return worker_counters[worker & workers_mask]; }
+  Translation& translation(u32 i) const { return translations[i & translations_mask]; }
+  WorkerCounters& counters() const { return worker_counters[worker_id & workers_mask]; }
   BackendCounters& backend_counters(u32 i) const {
     return xdp::backend_counters[(i & backends_mask) +
-                                 (worker & workers_mask) * (backends_mask + 1)];
+                                 (worker_id & workers_mask) * (backends_mask + 1)];
   }
   ServiceCounters& service_counters(u32 i) const {
     return xdp::service_counters[(i & services_mask) +
-                                 (worker & workers_mask) * (services_mask + 1)];
+                                 (worker_id & workers_mask) * (services_mask + 1)];
   }
 };
 static_assert(core::Tables<XdpTables>);
