@@ -452,6 +452,7 @@ TEST_F(ControllerTest, ABackendThatCannotBeCheckedGetsFlowsBesideOneThatIsKnownT
   run(50ms);
   EXPECT_THAT(flags.at(0), ElementsAre(usable, usable));
   EXPECT_EQ(owners().size(), 2u);
+  EXPECT_EQ(controller.view(now).pools.at(0).backends.at(1).health, Health::unknown);
   EXPECT_EQ(controller.view(now).pools.at(0).backends.at(1).reason,
             "not checked: health checks of type icmp are not implemented yet");
 }

@@ -30,7 +30,24 @@ void Histogram::add(Duration duration) {
   }
 }
 
-// Of two entries that are one member, the one that decides its health speaks.
+namespace {
+
+void tell(const HealthSource& source, Time now, const Controller::KnownOf& known,
+          BackendView& view) {
+  if (source.kind == HealthSource::Kind::always_up) view.reason = "not checked";
+  if (source.kind == HealthSource::Kind::never_known) {  // counts as up, is shown as what it is
+    view.health = Health::unknown;
+    view.reason = "not checked: " + source.why;
+  }
+  if (source.kind != HealthSource::Kind::check) return;
+  const health::Known* seen = known ? known(source.check) : nullptr;
+  view.reason = seen ? seen->last.reason : "not checked yet";
+  if (seen) view.since = now - seen->since;
+}
+
+}  // namespace
+
+// Of two entries that are one member, the one that decides its health speaks, best one that knows.
 BackendView Controller::view_of(Time now, MemberId id, const KnownOf& known) const {
   const tables::Member& member = active_->plan.snapshot->pools[id.pool].members[id.member];
   const Plan::Pool& pool = active_->plan.pools[id.pool];
@@ -39,18 +56,13 @@ BackendView Controller::view_of(Time now, MemberId id, const KnownOf& known) con
                    .weight = member.weight,
                    .draining = state.draining,
                    .health = state.health};
+  const HealthSource* speaker = nullptr;
   for (const Entry& entry : pool.members[id.member].entries) {
     const HealthSource& source = active_->intent->checks.source_of(*entry.backend);
     if (health_of(source) != state.health) continue;
-    if (source.kind == HealthSource::Kind::never_known) view.reason = "not checked: " + source.why;
-    if (source.kind == HealthSource::Kind::always_up) view.reason = "not checked";
-    if (source.kind == HealthSource::Kind::check) {
-      const health::Known* seen = known ? known(source.check) : nullptr;
-      view.reason = seen ? seen->last.reason : "not checked yet";
-      if (seen) view.since = now - seen->since;
-    }
-    break;
+    if (!speaker || speaker->kind == HealthSource::Kind::never_known) speaker = &source;
   }
+  if (speaker) tell(*speaker, now, known, view);
   const NextHop hop = hop_of({member.identity.family, member.identity.address});
   view.missing = hop.missing;
   if (hop.missing.empty()) view.next_hop = config::to_text(hop.destination);
