@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/version.h"
+#include "control/config/suggest.h"
 #include "operator/cli/backend.h"
 #include "operator/cli/check.h"
 #include "operator/cli/replay.h"
@@ -19,11 +21,19 @@ namespace {
 
 constexpr int wrong_usage = 2;
 
+// "there is no command chek; did you mean "check"?"
+std::string no_such_command(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  return fmt::format("there is no command {}; {}", word,
+                     fairlead::config::suggestion(word, known, "expected one of them"));
+}
+
 std::string one_line(const CLI::App* app, const CLI::Error& error) {
   const std::vector<std::string> rest = app->remaining();
-  const bool no_such_command = error.get_name() == "RequiredError" && !rest.empty();
-  const std::string what = no_such_command ? fmt::format("there is no command {}", rest.front())
-                                           : std::string(error.what());
+  const bool unknown = error.get_name() == "RequiredError" && !rest.empty();
+  const std::string what = unknown ? no_such_command(*app, rest.front()) : error.what();
   return fmt::format("{}: {}; see {} --help\n", app->get_name(), what, app->get_name());
 }
 

@@ -14,12 +14,11 @@ answers backend - router - client.
 """
 import json
 import os
-import socket
 import sys
-import time
 from pathlib import Path
 
 from .host import LabError, wait_until
+from .ready import ReadySocket
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("FAIRLEAD") or ROOT / "build/release/fairlead")
@@ -43,7 +42,6 @@ interface   = "{interface}"
 engine      = "{engine}"
 network_mtu = {mtu}
 hash_seed   = "0x5eed"
-gateway_mac = "{gateway_mac}"
 """
 
 NGINX_CONFIG = """\
@@ -61,10 +59,6 @@ http {{
 def addresses(part, number, host):
     """The IPv4 and IPv6 address of one end of a link, with prefix lengths."""
     return f"10.{part}.{number}.{host}/24", f"fd0{part}:{number}::{host}/64"
-
-
-def gateway_mac(number):
-    return f"02:00:00:00:02:{number:02x}"
 
 
 def url(vip):
@@ -103,46 +97,33 @@ class Node:
         self.folder = fleet.lab.folder / self.name
         (self.folder / "state").mkdir(parents=True)
         self.config = self.write_config()
-        self.process = self.ready_socket = None
+        self.process = self.ready = None
 
     def write_config(self, interface="eth0"):
         config = self.folder / f"{interface}.toml"
         config.write_text(NODE_CONFIG.format(
             name=self.name, number=self.number, folder=self.folder, engine=self.engine, interface=interface,
-            services=self.fleet.services, mtu=FABRIC_MTU, gateway_mac=gateway_mac(self.number)))
+            services=self.fleet.services, mtu=FABRIC_MTU))
         return config
 
     def start(self):
         """Starts the daemon, which says READY=1 to us as it would to systemd; wait_ready() waits for that."""
-        path = self.folder / "notify"
-        path.unlink(missing_ok=True)
-        self.ready_socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.ready_socket.bind(str(path))
-        self.process = self.host.start("fairlead", PROGRAM, "run", "-c", self.config,
-                                       env=os.environ | {"NOTIFY_SOCKET": str(path)})
+        self.ready = ReadySocket(self.folder / "notify")
+        self.process = self.host.start("fairlead", PROGRAM, "run", "-c", self.config, env=self.ready.environment())
         return self
 
-    def wait_ready(self, seconds=15):
-        self.ready_socket.settimeout(0.2)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self.process.expect_running()
-            try:
-                if "READY=1" in self.ready_socket.recv(4096).decode().splitlines():
-                    return self
-            except TimeoutError:
-                pass
-        raise LabError(f"{self.name}: fairlead is not ready after {seconds} s; its log: {self.process.log}")
+    def wait_ready(self):
+        self.ready.expect("READY=1", self.process)
+        return self
 
     def stop(self):
         """SIGTERM, as systemd does. Returns the exit status."""
         return self.process.stop()
 
     def power_off(self):
-        """The machine is gone: process, pinned programs, and the router's link to it loses its carrier."""
+        """The machine is gone: the process ends without a word, and the router's link to it loses its carrier."""
         self.fleet.router.ip(f"link set {self.name} down")
         self.process.kill()
-        self.host.run("sh", "-c", "rm -rf /sys/fs/bpf/fairlead*")
 
     def power_on(self):
         """Boots it; the router sends it traffic again once it forwards and has seen the backends that are up."""
@@ -158,7 +139,6 @@ class Node:
         answer = self.host.run("curl", "-sf", "-m", "1", "http://127.0.0.1:9100/metrics", check=False)
         lines = [line.rsplit(" ", 1) for line in answer.stdout.splitlines() if line and not line.startswith("#")]
         return {name: float(value) for name, value in lines} if answer.returncode == 0 else {}
-
 
     def up(self):
         """Its view of the backends: name of the metric -> 1.0 or 0.0."""
@@ -214,15 +194,14 @@ class Fleet:
         host = self.lab.host(name)
         self.connect(host, name, part, number, FABRIC_MTU)
         if part == 2:
-            self.prepare_link_to_node(name, number)
+            self.prepare_link_to_node(name)
         return host
 
-    def prepare_link_to_node(self, name, number):
+    def prepare_link_to_node(self, name):
         # Whole checksums, because a program in XDP would pass half-made ones on; and the program that
         # XDP_TX towards a veth needs there.
         self.router.run("ethtool", "-K", name, "tx", "off")
-        self.router.ip(f"link set {name} address {gateway_mac(number)}",
-                       f"link set dev {name} xdpdrv obj {PROGRAM.parent / 'bpf/pass.bpf.o'} sec xdp.frags")
+        self.router.ip(f"link set dev {name} xdpdrv obj {PROGRAM.parent / 'bpf/pass.bpf.o'} sec xdp.frags")
 
     def route_to(self, nodes):
         """ECMP over these nodes. In production, the nodes' BGP sessions do this."""

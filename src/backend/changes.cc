@@ -67,7 +67,10 @@ Result<Changes> Changes::read(const std::string& folder) {
 }
 
 Result<void> Changes::write(const std::string& folder) const {
-  std::string text = fmt::format("{}\ninterface {}\n", first_line, interface);
+  std::string text = fmt::format("{}\n", first_line);
+  if (!interface.empty()) {
+    text += fmt::format("interface {}\n", interface);
+  }
   if (mounted_bpffs) {
     text += "bpffs\n";
   }

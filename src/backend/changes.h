@@ -5,7 +5,7 @@
 //
 // The file, one fact a line:
 //   fairlead-backend 1
-//   interface eth0
+//   interface eth0                               (once setup has been given one)
 //   bpffs
 //   address 198.51.100.10
 //   sysctl net.ipv4.conf.all.arp_ignore 0 1        (before, after)

@@ -68,9 +68,22 @@ std::string program_name(std::uint32_t id) {
   return info.name;
 }
 
+// What is pinned at `path`, or no descriptor when nothing is.
+Result<Fd> pinned_at(const std::string& path) {
+  Fd found(bpf_obj_get(path.c_str()));
+  if (!found && errno != ENOENT) {
+    return std::unexpected(refusal("cannot open " + path, errno));
+  }
+  return found;
+}
+
 // Uses the map that is pinned at `path`, if there is one.
 Result<void> reuse(bpf_map* map, const std::string& path) {
-  const Fd pinned(bpf_obj_get(path.c_str()));
+  const auto found = pinned_at(path);
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  const Fd& pinned = *found;
   if (!pinned) {
     return {};
   }
@@ -127,7 +140,11 @@ Result<Decap> Decap::load(const std::string& folder) {
         return std::unexpected(reused.error());
       }
     }
-    decap.link_.reset(bpf_obj_get((folder + link_pin).c_str()));
+    auto link = pinned_at(folder + link_pin);
+    if (!link) {
+      return std::unexpected(link.error());
+    }
+    decap.link_ = std::move(*link);
   }
   if (const int error = bpf_object__load(decap.object_.get()); error != 0) {
     return std::unexpected(refusal("decapsulation program", error));
@@ -155,8 +172,14 @@ Result<std::optional<Decap>> Decap::open(const std::string& folder) {
     }
     return std::unexpected(refusal(folder, errno));
   }
-  decap.packets_.reset(bpf_obj_get((folder + packets_pin).c_str()));
-  decap.link_.reset(bpf_obj_get((folder + link_pin).c_str()));
+  for (const auto& [descriptor, name] :
+       {std::pair(&decap.packets_, packets_pin), std::pair(&decap.link_, link_pin)}) {
+    auto found = pinned_at(folder + name);
+    if (!found) {
+      return std::unexpected(found.error());
+    }
+    *descriptor = std::move(*found);
+  }
   return decap;
 }
 

@@ -70,6 +70,14 @@ TEST_F(ChangesFile, GivesBackWhatWasWritten) {
   EXPECT_EQ(read->sysctls[0].after, 2);
 }
 
+TEST_F(ChangesFile, OfNoChangesAtAllCanBeReadAgain) {
+  ASSERT_TRUE(Changes{}.write(folder_));
+  const auto read = Changes::read(folder_);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->interface, "");
+  EXPECT_THAT(read->addresses, testing::IsEmpty());
+}
+
 TEST_F(ChangesFile, ThatIsMissingMeansNoChanges) {
   const auto read = Changes::read(folder_);
   ASSERT_TRUE(read);

@@ -110,9 +110,12 @@ Result<std::vector<std::string>> remove(const std::vector<VipKey>& vips, const F
     *decap = std::nullopt;
     done = remove_all(folders, *changes, pinned, said);
   } else {
+    const size_t before = changes->addresses.size();
     done = *decap ? forget_vips(**decap, vips, said) : done;
     done = done ? remove_addresses(*changes, vips, said) : done;
-    done = done ? changes->write(folders.state) : done;
+    if (done && changes->addresses.size() != before) {
+      done = changes->write(folders.state);
+    }
   }
   if (!done) {
     return std::unexpected(done.error());

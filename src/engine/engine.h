@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/text.h"
 #include "core/records.h"
 #include "core/verdict.h"
 #include "tables/memory.h"
@@ -25,6 +26,10 @@ enum class Mode {
   native,
   generic
 };  // where the XDP program runs; automatic: native first
+
+constexpr const char* name_of(Mode mode) {
+  return mode == Mode::native ? "native" : mode == Mode::generic ? "generic" : "automatic";
+}
 
 struct Options {
   std::string interface;
@@ -45,6 +50,14 @@ struct Status {
   uint32_t workers = 0;
   std::string note;  // why not the better mode, in a sentence; empty if it is the best
 };
+
+// "user on eth0: generic XDP, copy mode, 2 workers"
+inline std::string to_text(const Status& status) {
+  std::string text =
+      status.engine + " on " + status.interface + ": " + name_of(status.mode) + " XDP";
+  if (status.engine == "user") text += status.zero_copy ? ", zero-copy" : ", copy mode";
+  return text + ", " + counted(status.workers, "worker");
+}
 
 // Sums over workers since the engine started (xdp: since its maps were made).
 struct Counters {

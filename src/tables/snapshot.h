@@ -6,7 +6,10 @@
 #pragma once
 
 #include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +43,15 @@ struct Identity {
   uint16_t port = 0;  // host byte order; 0 but in nat
 
   friend bool operator==(const Identity&, const Identity&) = default;
+  // By family, then the bytes of the address, then port: the order of the members of a pool.
+  friend std::strong_ordering operator<=>(const Identity& a, const Identity& b) {
+    if (const auto order = a.family <=> b.family; order != 0) return order;
+    for (size_t i = 0; i < std::size(a.address.word); i++) {
+      const auto order = core::to_host(a.address.word[i]) <=> core::to_host(b.address.word[i]);
+      if (order != 0) return order;
+    }
+    return a.port <=> b.port;
+  }
 };
 
 struct Member {

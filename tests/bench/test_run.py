@@ -79,6 +79,20 @@ def test_no_programs_is_an_error_with_its_remedy(tmp_path):
     assert done.returncode != 0 and "make build" in done.stderr
 
 
+def test_a_regex_that_nothing_matches_fails(tmp_path):
+    reporting(tmp_path, [])
+    done = run(tmp_path, "maglve")
+    assert done.returncode != 0 and "no benchmark matches maglve" in done.stderr
+
+
+def test_a_median_of_0_divides_nothing(tmp_path):
+    reporting(tmp_path, [entry("slow", t) for t in (1, 2, 3)] +
+              [entry("coarse", 0, label="vs slow") for _ in range(5)] + [entry("few", 0)])
+    lines = lines_of(tmp_path)
+    assert lines["coarse"][:3] == ["0.0", "ns", "0%"] and "too short to compare" in " ".join(lines["coarse"])
+    assert lines["few"][:3] == ["0.0", "ns", "0%"]
+
+
 def test_a_real_program_runs(tmp_path):
     real = ROOT / "build/release/bench/tables_bench"
     if not real.exists():

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from lab.host import wait_until
+from lab.ready import ReadySocket
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("FAIRLEAD") or ROOT / "build/release/fairlead")
@@ -65,9 +66,7 @@ class Node:
                     f"route add {VIP}/32 via 10.0.0.254")
         self.config, self.services = self.folder / "node.toml", self.folder / "services.json"
         self.socket = self.folder / "http.sock"
-        self.ready = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.ready.bind(str(self.folder / "notify.sock"))
-        self.ready.settimeout(20)
+        self.ready = ReadySocket(self.folder / "notify.sock")
         self.daemon = None
         self.write()
         self.configure(services(pool()))
@@ -86,17 +85,13 @@ class Node:
 
     def start(self):
         """Starts the daemon and waits until it says that it forwards."""
-        self.daemon = self.host.start("fairlead", PROGRAM, "run", "-c", self.config,
-                                      env=os.environ | {"NOTIFY_SOCKET": str(self.folder / "notify.sock")})
+        self.daemon = self.host.start("fairlead", PROGRAM, "run", "-c", self.config, env=self.ready.environment())
         self.expect("READY=1")
         return self.daemon
 
     def expect(self, word):
         """Reads what the daemon tells systemd until `word` comes; what came with it."""
-        while True:
-            lines = self.ready.recv(4096).decode().split("\n")
-            if word in lines:
-                return lines
+        return self.ready.expect(word, self.daemon)
 
     def run(self, *argv, **more):
         return self.host.run(PROGRAM, *argv, check=False, **more)

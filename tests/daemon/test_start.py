@@ -45,7 +45,9 @@ def test_an_address_in_use(node):
 def test_an_interface_that_another_daemon_forwards_on(node):
     node.start()
     node.write(http_at=node.folder / "other.sock")
-    assert "eth0" in refused(node)
+    line = refused(node)
+    assert "interface eth0: XDP program " in line and "is attached already" in line
+    assert "ip link set dev eth0 xdp off" in line
     node.write()
     assert node.get("/readyz")[0] == 200
 

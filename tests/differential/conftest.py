@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Paths of what the tests share, and one reason to skip them all."""
-import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -12,12 +10,9 @@ sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests/conformance"), str
 
 
 def pytest_collection_modifyitems(items):
+    from lab.ready import reason_to_skip
     from replays import PROGRAM
-    reason = None
-    if os.geteuid() != 0:
-        reason = "needs root: the kernel's test run of BPF programs, network namespaces"
-    elif shutil.which(PROGRAM[0]) is None:
-        reason = f"needs {PROGRAM[0]}: run `make build`"
+    reason = reason_to_skip(PROGRAM[0], ("curl",))
     if reason:
         for item in items:
             item.add_marker(pytest.mark.skip(reason=reason))

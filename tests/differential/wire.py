@@ -19,6 +19,7 @@ from pathlib import Path
 
 from kit.packets import NODE_MAC, ROUTER_MAC
 from lab.host import LIBC
+from lab.ready import ReadySocket
 from replays import PROGRAM
 
 ETH_P_ALL, CLONE_NEWNET = 3, 0x40000000
@@ -97,22 +98,15 @@ class Wire:
                     "link set eth0 up")
         # Without a program at the far end a veth does not take what XDP_TX sends.
         program = Path(PROGRAM[0]).parent / "bpf/pass.bpf.o"
-        program = Path(PROGRAM[0]).parent / "bpf/pass.bpf.o"
         self.far.ip(f"link set dev eth0 xdpdrv obj {program} sec xdp.frags")
         self.place = lab.folder / "node"
         self.place.mkdir()
         config.but(node={"http": str(self.place / "http.sock")}, engine=engine).write(self.place)
         self.back, self.passed = Tap(self.far, "eth0"), Tap(self.node, "eth0")
-        ready = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        ready.bind(str(self.place / "notify.sock"))
-        ready.settimeout(30)
+        ready = ReadySocket(self.place / "notify.sock")
         self.daemon = self.node.start("fairlead", *PROGRAM, "run", "-c", self.place / "node.toml",
-                                      env=os.environ | {"NOTIFY_SOCKET": str(self.place / "notify.sock")})
-        try:
-            while "READY=1" not in ready.recv(4096).decode():
-                pass
-        except TimeoutError:
-            raise AssertionError(f"fairlead run is not ready:\n{self.daemon.output()}") from None
+                                      env=ready.environment())
+        ready.expect("READY=1", self.daemon, 30)
 
     def exchange(self, frames, lines):
         """Sends the frames; `lines` say what becomes of each, so that it is known how much to wait for."""
@@ -131,7 +125,7 @@ class Wire:
         self.daemon.expect_running()
 
     def reasons(self):
-        """Packets of the daemon by reason, once it has counted them all."""
+        """Packets that the daemon has counted so far, by verdict and reason."""
         text = self.node.run("curl", "-sS", "--unix-socket", self.place / "http.sock",
                              "http://localhost/metrics").stdout
         found = re.findall(r'^fairlead_packets_total\{verdict="(\w+)",reason="(\w+)"\} (\d+)$', text,

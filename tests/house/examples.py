@@ -65,6 +65,7 @@ BAD = {
         ({"src/tables/a.cc": MIT + "int x = rand();\n"}, "seed"),
         ({"src/tables/a.cc": MIT + "using namespace std;\n"}, "write the names"),
         ({"src/tables/a.cc": MIT + "void f() { std::cout << 1; }\n"}, "only commands write"),
+        ({"src/tables/a.cc": MIT + 'void f() { fmt::print("{}", 1); }\n'}, "only commands write"),
     ],
     "no_path_of_one_machine": [({"src/README.md": "see /" + "home/me/notes\n"}, "src/README.md:1")],
     "every_folder_has_a_short_readme": [

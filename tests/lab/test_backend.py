@@ -88,6 +88,22 @@ def test_setup_may_be_repeated_and_still_everything_is_restored(host):
     assert "nothing to remove" in backend(host, "remove").stdout
 
 
+def test_giving_up_a_vip_on_a_host_that_was_never_set_up_changes_nothing(host):
+    before = state_of(host)
+    done = backend(host, "remove", "--vip", VIPS[0])
+    assert (done.returncode, done.stdout) == (0, "nothing to remove\n"), done.stderr
+    assert state_of(host) == before
+    set_up(host)
+    assert wrong(host) == []
+
+
+@pytest.mark.parametrize("pin", ["packets", "link"])
+def test_what_cannot_be_opened_in_the_place_of_a_pin_is_not_taken_for_a_missing_one(host, pin):
+    host.run("mkdir", "-p", f"/sys/fs/bpf/fairlead-backend/{pin}")
+    assert f"/sys/fs/bpf/fairlead-backend/{pin}: " in error_line(backend(host, "setup", "--vip", VIPS[0]))
+    assert not addresses_of_lo(host) & set(VIPS)
+
+
 def test_check_finds_each_broken_link_and_setup_repairs_it(host):
     assert wrong(host) == ["program", "VIPs"]
     set_up(host)

@@ -83,6 +83,15 @@ std::optional<Endpoint> parse_backend(std::string_view text) {
   return Endpoint{*address, *port};
 }
 
+std::optional<Place> parse_place(std::string_view text) {
+  if (text.starts_with('/')) {
+    const bool fits = text.size() <= Place::longest_path && text.find('\0') == text.npos;
+    return fits ? std::optional(Place{std::string(text), {}}) : std::nullopt;
+  }
+  const auto endpoint = parse_endpoint(text);
+  return endpoint ? std::optional(Place{"", *endpoint}) : std::nullopt;
+}
+
 std::optional<MacAddress> parse_mac(std::string_view text) {
   MacAddress mac{};
   if (text.size() != mac.size() * 3 - 1) return std::nullopt;

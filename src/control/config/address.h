@@ -30,6 +30,14 @@ std::optional<Endpoint> parse_endpoint(std::string_view text);
 // "ADDRESS", "[ADDRESS]" or "ADDRESS:PORT"; port 0 where none is given.
 std::optional<Endpoint> parse_backend(std::string_view text);
 
+// Where a server listens: "ADDRESS:PORT", or a path from / on, which a unix socket can have.
+struct Place {
+  static constexpr size_t longest_path = 107;  // sockaddr_un without its zero
+  std::string path;                            // empty: the endpoint counts
+  Endpoint endpoint;
+};
+std::optional<Place> parse_place(std::string_view text);
+
 std::optional<MacAddress> parse_mac(std::string_view text);
 
 std::string to_text(const IpAddress& address);

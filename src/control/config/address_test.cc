@@ -104,5 +104,24 @@ TEST(Host, has_no_group_or_missing_address) {
   }
 }
 
+TEST(Place, IsAnEndpointOrThePathOfAUnixSocket) {
+  EXPECT_EQ(parse_place("127.0.0.1:9100").value().endpoint, *parse_endpoint("127.0.0.1:9100"));
+  EXPECT_EQ(parse_place("/run/fairlead.sock").value().path, "/run/fairlead.sock");
+  EXPECT_TRUE(parse_place("/" + std::string(106, 'x')));
+  for (const std::string& text :
+       {std::string("run/fairlead.sock"), "/" + std::string(107, 'x'), std::string("127.0.0.1"),
+        std::string("127.0.0.1/9100"), std::string("/a\0b", 4), std::string()}) {
+    EXPECT_FALSE(parse_place(text)) << text;
+  }
+}
+
+TEST(Addresses, AreInTheOrderOfTheirBytesIpv4First) {
+  const char* sorted[] = {"1.0.0.2", "2.0.0.1",    "10.0.0.1", "200.0.0.1",
+                          "::1",     "2001:db8::", "ff02::1"};
+  for (size_t i = 1; i < std::size(sorted); i++) {
+    EXPECT_LT(*parse_address(sorted[i - 1]), *parse_address(sorted[i])) << sorted[i];
+  }
+}
+
 }  // namespace
 }  // namespace fairlead::config

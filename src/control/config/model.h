@@ -6,12 +6,14 @@
 
 #include <array>
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/records.h"
+#include "tables/snapshot.h"
 
 namespace fairlead::config {
 
@@ -21,6 +23,9 @@ struct IpAddress {
   core::Family family = core::Family::none;
   core::Address bytes{};  // network byte order
   friend bool operator==(const IpAddress&, const IpAddress&) = default;
+  friend std::strong_ordering operator<=>(const IpAddress& a, const IpAddress& b) {
+    return tables::Identity{a.bytes, a.family} <=> tables::Identity{b.bytes, b.family};
+  }
 };
 
 struct Prefix {

@@ -17,19 +17,20 @@ using Ttl = DurationFrom<limits::shortest_ttl.count(), limits::longest_ttl.count
 using Asn = Number<1, UINT32_MAX>;
 
 constexpr auto node_schema = schema<Node>(
-    key<&Node::id, Name>("id", required, "names this node in the log, metrics and the dashboard"),
+    key<&Node::id, Name>("id", required, "names this node in `fairlead status` and /v1/status"),
     key<&Node::address, HostAddress<Family::v4>>("address", optional,
                                                  "source of tunnels to IPv4 backends"),
     key<&Node::address6, HostAddress<Family::v6>>("address6", optional,
                                                   "source of tunnels to IPv6 backends"),
-    key<&Node::http, Listen>("http", optional, "where metrics, API and dashboard are served"),
+    key<&Node::http, Listen>("http", optional,
+                             "where health, metrics and the state as JSON are served"),
     key<&Node::http_token_file, FilePath>("http_token_file", optional,
-                                          "token that changes over TCP must carry"),
+                                          "not used yet: nothing is changed over HTTP"),
     key<&Node::state_dir, FilePath>("state_dir", optional,
-                                    "keeps the last good configuration and pinned BPF objects"));
+                                    "not used yet: nothing outlives the daemon"));
 
 constexpr auto control_plane_schema = schema<ControlPlane>(key<&ControlPlane::services, FilePath>(
-    "services", optional, "the fleet's VIPs and pools; watched and applied while running"));
+    "services", optional, "the fleet's VIPs and pools; read at the start, and again on SIGHUP"));
 
 constexpr auto ttl_schema = schema<ConnectionTtls>(
     key<&ConnectionTtls::tcp_handshake, Ttl>("tcp_handshake", optional,
@@ -50,9 +51,10 @@ constexpr auto forwarder_schema = schema<Forwarder>(
     key<&Forwarder::layout, Choice<layout_names>>("layout", optional, "threads of the user engine"),
     key<&Forwarder::num_threads, Number<0, core::limits::workers>>(
         "num_threads", optional,
-        "0: one for each queue (run_to_completion) or cores - 2 (pipeline)"),
+        "workers of the user engine; 0: one for each receive queue of the interface"),
     key<&Forwarder::cpu_affinity, ListOf<Number<0, 4'095>, 0, core::limits::workers>>(
-        "cpu_affinity", optional, "cores in the order of workers; empty: near the interface"),
+        "cpu_affinity", optional,
+        "cores of the user engine's workers, in their order; empty: the kernel chooses"),
     key<&Forwarder::connection_table_size, PowerOfTwo<64, 1u << 26>>(
         "connection_table_size", optional, "connections that each worker can remember"),
     key<&Forwarder::fragment_table_size, PowerOfTwo<64, 1u << 20>>(

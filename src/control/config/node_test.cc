@@ -236,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "node.address6: is \"192.0.2.1\", expected an IPv6 address such as "
                  "\"2001:db8::1\"",
                  "node.http: is \"9100\", expected ADDRESS:PORT such as \"127.0.0.1:9100\", or the "
-                 "path of a unix socket",
+                 "path of a unix socket, from / on, of at most 107 bytes",
                  "node.http_token_file: is \"\", expected a path",
                  "node.state_dir: is 7, expected a path",
                  "control_plane.services: is a list, expected a path",

@@ -51,7 +51,7 @@ void same_family(const Rules& rules, const Use& use, const Pool& pool, Family vi
   if (pool.method != Method::nat || vip == backend) return;
   rules.problem(use.path,
                 fmt::format("pool \"{}\" is of method nat and has an {} backend in line "
-                            "{}, expected only {} ones like the VIP",
+                            "{} besides others, expected only {} ones like the VIP",
                             pool.id, name_of(backend), rules.line_of(place), name_of(vip)));
 }
 
@@ -69,7 +69,9 @@ class Reach {
       if (fresh) known->second = families_of(rules_, pool);
       const Method method = rules_.services.pools[pool].method;
       for (const auto& [outer, place] : known->second) {
-        same_family(rules_, use, rules_.services.pools[pool], family, outer, place);
+        if (known->second.size() > 1) {
+          same_family(rules_, use, rules_.services.pools[pool], family, outer, place);
+        }
         if (seen_.insert({method, family, outer}).second) {
           large_enough(rules_, use, method, family, outer);
         }

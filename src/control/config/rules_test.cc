@@ -18,21 +18,21 @@ TEST(Rules, keep_nat_within_a_family) {
       "",
       services_file(
           R"({"id": "v4", "address": "198.51.100.1", "services": [
-                  {"protocol": "tcp", "port": 80, "backend_pool": ^"six"},
+                  {"protocol": "tcp", "port": 80, "backend_pool": ^"both"},
                   {"protocol": "tcp", "port": 81, "backend_pool": "four",
-                   "split": [{"backend_pool": ^"six", "weight": 1}]}]},
+                   "split": [{"backend_pool": ^"both", "weight": 1}]}]},
                 {"id": "v6", "address": "2001:db8::1", "services": [
-                  {"protocol": "tcp", "port": 80, "backend_pool": "six"},
-                  {"protocol": "tcp", "port": 81, "backend_pool": "six",
-                   "routes": [{"source": "::/0", "backend_pool": ^"four"}]}]})",
+                  {"protocol": "tcp", "port": 81, "backend_pool": "four",
+                   "routes": [{"source": "::/0", "backend_pool": ^"both"}]}]})",
           R"({"id": "four", "method": "nat", "backends": [{"ip": "10.0.0.1", "port": 80}]},
-             {"id": "six", "method": "nat", "backends": [{"ip": "2001:db8:b::1", "port": 80}]})"),
-      {"vips[0].services[0].backend_pool: pool \"six\" is of method nat and has an IPv6 backend "
-       "in line 12, expected only IPv4 ones like the VIP",
-       "vips[0].services[1].split[0].backend_pool: pool \"six\" is of method nat and has an IPv6 "
-       "backend in line 12, expected only IPv4 ones like the VIP",
-       "vips[1].services[1].routes[0].backend_pool: pool \"four\" is of method nat and has an "
-       "IPv4 backend in line 11, expected only IPv6 ones like the VIP"}};
+             {"id": "both", "method": "nat", "backends": [{"ip": "2001:db8:b::1", "port": 80},
+                                                          {"ip": "10.0.0.1", "port": 80}]})"),
+      {"vips[0].services[0].backend_pool: pool \"both\" is of method nat and has an IPv6 backend "
+       "in line 11 besides others, expected only IPv4 ones like the VIP",
+       "vips[0].services[1].split[0].backend_pool: pool \"both\" is of method nat and has an IPv6 "
+       "backend in line 11 besides others, expected only IPv4 ones like the VIP",
+       "vips[1].services[0].routes[0].backend_pool: pool \"both\" is of method nat and has an "
+       "IPv4 backend in line 12 besides others, expected only IPv6 ones like the VIP"}};
   const auto services = parse_services(marked(mistake.text).text, "f", node());
   ASSERT_FALSE(services);
   EXPECT_EQ(formatted(services.error()), mistake.expected("f"));

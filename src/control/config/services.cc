@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The schema of services.json. What its parts demand of each other and of the node is in rules.cc.
+// The schema of services.json. What its parts demand of each other and of the node is in
+// vip_rules.cc, pool_rules.cc and reach_rules.cc.
 #include "control/config/services.h"
 
 #include <string>
@@ -40,7 +41,7 @@ constexpr auto service_schema = schema<Service>(
                                                        "pools by share of the flows (canary)"));
 
 constexpr auto vip_schema = schema<Vip>(
-    key<&Vip::id, Name>("id", required, "names the VIP in metrics, API and dashboard"),
+    key<&Vip::id, Name>("id", required, "names the VIP in metrics and /v1"),
     key<&Vip::address, AddressPrefix>("address", required, "address or prefix that clients use"),
     key<&Vip::ping, Choice<ping_names>>("ping", optional, "what echo requests get"),
     key<&Vip::owner, AText>("owner", optional, "for people"),
@@ -74,7 +75,7 @@ constexpr auto check_schema = schema<HealthCheck>(
         "unhealthy_threshold", optional, "bad answers in a row until down; default: the node's"));
 
 constexpr auto pool_schema = schema<Pool>(
-    key<&Pool::id, Name>("id", required, "names the pool in services, metrics and API"),
+    key<&Pool::id, Name>("id", required, "names the pool in services, metrics and /v1"),
     key<&Pool::method, Choice<method_names>>("method", optional, "how packets reach the backends"),
     key<&Pool::table_size, Prime>("table_size", optional,
                                   "slots of the Maglev table; 100 for each backend are plenty"),

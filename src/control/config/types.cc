@@ -165,11 +165,9 @@ bool InterfaceName::read(Reader& reader, const Value& value, std::string& out) {
 }
 
 bool Listen::read(Reader& reader, const Value& value, std::string& out) {
-  constexpr size_t longest_unix = 107;  // sockaddr_un
   std::string text;
   if (!read_string(reader, value, expected(), limits::text_length, text)) return false;
-  const bool unix_path = text.starts_with('/') && text.size() <= longest_unix;
-  if (!unix_path && !parse_endpoint(text)) return unexpected(reader, value, expected());
+  if (!parse_place(text)) return unexpected(reader, value, expected());
   out = std::move(text);
   return true;
 }

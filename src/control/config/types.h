@@ -131,7 +131,9 @@ struct InterfaceName : Name {
 // Where the HTTP server listens.
 struct Listen : AText {
   static std::string expected() {
-    return "ADDRESS:PORT such as \"127.0.0.1:9100\", or the path of a unix socket";
+    return "ADDRESS:PORT such as \"127.0.0.1:9100\", or the path of a unix socket, from / on, of "
+           "at "
+           "most 107 bytes";
   }
   static bool read(Reader& reader, const Value& value, std::string& out);
 };

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "control/config/includes.h"
@@ -14,7 +15,7 @@
 namespace fairlead::controller {
 
 // How the health of one entry of a pool is found out: fixed (`none` is always up), by a check, or
-// not at all, which leaves it unknown.
+// not at all. What can never be known counts as up, or it would get nothing beside those that are.
 struct HealthSource {
   enum class Kind { check, always_up, never_known };
   Kind kind = Kind::always_up;
@@ -24,19 +25,20 @@ struct HealthSource {
 
 class Checks {
  public:
-  explicit Checks(const config::Services& services);
+  explicit Checks(const config::Services& services);  // which must stay where they are
 
-  HealthSource source_of(const config::Pool& pool, const config::Backend& backend) const;
+  // Of an entry of those services, known by its place in memory.
+  const HealthSource& source_of(const config::Backend& backend) const;
 
   // All checks of the configuration, each once.
   std::map<health::Check, health::Timing> wanted() const;
 
-  // One line for each pool whose check this version cannot make, for the log.
+  // One line for each pool with backends that cannot be checked, for the log.
   std::vector<std::string> complaints() const;
 
  private:
   const config::Services& services_;
-  std::map<std::string, uint16_t, std::less<>> port_of_pool_;  // of the services that use it
+  std::unordered_map<const config::Backend*, HealthSource> sources_;
 };
 
 tables::Identity endpoint_of(const config::IpAddress& address, uint16_t port);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "control/config/address.h"
 
 namespace fairlead::controller {
@@ -37,17 +38,13 @@ constexpr uint8_t health_flags = core::backend_flag::takes_new | core::backend_f
 Controller::Controller(config::NodeConfig node, config::MacAddress source)
     : node_(std::move(node)), source_(source) {}
 
-Controller::AddressKey Controller::key_of(const config::IpAddress& address) {
-  const auto& word = address.bytes.word;
-  return {static_cast<uint32_t>(address.family), word[0], word[1], word[2], word[3]};
-}
-
 Actions Controller::step(Time now, Event event) {
   Actions actions;
   if (auto* wanted = std::get_if<Configure>(&event)) configure(now, std::move(*wanted), actions);
+  if (auto* seen = std::get_if<OwnSeen>(&event)) own_seen(now, std::move(*seen));
   if (const auto* seen = std::get_if<HealthSeen>(&event)) health_seen(now, seen->flip, actions);
   if (const auto* seen = std::get_if<HopsSeen>(&event)) hops_seen(now, *seen, actions);
-  if (const auto* done = std::get_if<Published>(&event)) published(*done, actions);
+  if (const auto* done = std::get_if<Published>(&event)) published(now, *done, actions);
   publish_if_due(now, actions);
   return actions;
 }
@@ -59,20 +56,25 @@ std::optional<Time> Controller::deadline() const {
 }
 
 void Controller::configure(Time now, Configure event, Actions& actions) {
-  auto services = std::make_shared<const config::Services>(std::move(event.services));
-  for (std::string& line : Checks(*services).complaints()) {
+  auto intent = std::make_shared<const Intent>(std::move(event.services));
+  for (std::string& line : intent->checks.complaints()) {
     actions.push_back(Tell{log::Level::warning, std::move(line)});
   }
-  candidate_ = Candidate{std::move(services), std::move(event.own), now + limits::patience};
+  candidate_ = Candidate{std::move(intent), now + limits::patience};
   watch_and_resolve(actions);
 }
 
+void Controller::own_seen(Time now, OwnSeen event) {
+  if (event.addresses == own_) return;
+  own_ = std::move(event.addresses);
+  if (active_) plan_soon(now);
+}
+
 void Controller::health_seen(Time now, const health::Flip& flip, Actions& actions) {
-  seen_[flip.check] = {health_of_state(flip.state), now, flip.reason};
+  health_[flip.check] = health_of_state(flip.state);
   tell_flip(flip, actions);
   if (!active_) return;
-  std::set<uint32_t> pools;
-  for (const MemberId& id : active_->roster.of(flip.check)) pools.insert(id.pool);
+  const std::set<uint32_t> pools = refresh(active_->roster->of(flip.check).members);
   if (pools.empty()) return;
   const bool gentle = flip.before == health::State::unknown && flip.state == health::State::up;
   if (!gentle) touch(pools, actions);
@@ -82,36 +84,27 @@ void Controller::health_seen(Time now, const health::Flip& flip, Actions& action
 void Controller::hops_seen(Time now, const HopsSeen& event, Actions& actions) {
   std::set<uint32_t> pools;
   for (const HopsSeen::Hop& hop : event.hops) {
-    HopsSeen::Hop& known = hops_.try_emplace(key_of(hop.backend)).first->second;
-    const bool same = known.mac == hop.mac;
-    if (!same && active_) {
-      const auto& members = active_->roster.of(hop.backend);
-      if (!hop.mac && known.mac && !members.empty()) {
-        actions.push_back(
-            Tell{log::Level::warning, fmt::format("backend {} has no next hop: {}",
-                                                  config::to_text(hop.backend), hop.missing)});
-      }
-      for (const MemberId& id : members) pools.insert(id.pool);
+    const HopsSeen::Hop before = std::exchange(hops_[hop.backend], hop);
+    if (before.mac == hop.mac || !active_) continue;
+    const std::vector<MemberId>& members = active_->roster->of(hop.backend);
+    if (!hop.mac && before.mac && !members.empty()) {
+      actions.push_back(
+          Tell{log::Level::warning, fmt::format("backend {} has no next hop: {}",
+                                                config::to_text(hop.backend), hop.missing)});
     }
-    known = hop;
+    pools.merge(refresh(members));
   }
   if (pools.empty()) return;
   touch(pools, actions);
   plan_soon(now);
 }
 
-void Controller::published(const Published& event, Actions& actions) {
+void Controller::published(Time now, const Published& event, Actions& actions) {
   check(publishing_ != nullptr, "an answer of the engine that nobody waits for");
   const bool fresh = std::exchange(publishing_new_services_, false);
   std::unique_ptr<Active> done = std::move(publishing_);
-  if (event.refused) {
-    actions.push_back(
-        Tell{log::Level::error,
-             fmt::format("the engine refuses {}: {}", fresh ? "the configuration" : "a new table",
-                         event.refused->message)});
-    if (fresh) watch_and_resolve(actions);
-    return;
-  }
+  if (event.refused) return refused(now, *event.refused, fresh, actions);
+  table_refused_ = false;
   table_generation_ = done->plan.snapshot->generation;
   for (const tables::Pool& pool : done->plan.snapshot->pools) {
     std::vector<uint8_t>& flags = done->flags.emplace_back();
@@ -125,79 +118,106 @@ void Controller::published(const Published& event, Actions& actions) {
   const tables::Snapshot& snapshot = *active_->plan.snapshot;
   size_t backends = 0;
   for (const tables::Pool& pool : snapshot.pools) backends += pool.members.size();
-  actions.push_back(Tell{log::Level::info,
-                         fmt::format("configuration {} applied: {} VIPs, {} services, {} pools, {} "
-                                     "backends",
-                                     config_generation_, snapshot.vips.size(),
-                                     snapshot.services.size(), snapshot.pools.size(), backends)});
+  actions.push_back(
+      Tell{log::Level::info,
+           fmt::format("configuration {} applied: {}, {}, {}, {}", config_generation_,
+                       counted(snapshot.vips.size(), "VIP"),
+                       counted(snapshot.services.size(), "service"),
+                       counted(snapshot.pools.size(), "pool"), counted(backends, "backend"))});
   watch_and_resolve(actions);
+}
+
+// What was to be published with the refused one, such as a new MAC address, still is; an engine
+// that refuses what was right before is asked again after a while.
+void Controller::refused(Time now, const Error& error, bool fresh, Actions& actions) {
+  if (fresh) {
+    actions.push_back(
+        Tell{log::Level::error, fmt::format("the engine refuses the configuration{}: {}",
+                                            active_ ? ", the old one stays" : "", error.message)});
+    watch_and_resolve(actions);
+    if (active_) plan_soon(now);
+    return;
+  }
+  if (!std::exchange(table_refused_, true)) {
+    actions.push_back(
+        Tell{log::Level::error, fmt::format("the engine refuses a new table, the old one stays and "
+                                            "is tried again each second: {}",
+                                            error.message)});
+  }
+  plan_at_ = now + limits::retry;
 }
 
 void Controller::publish_if_due(Time now, Actions& actions) {
   if (publishing_) return;
-  if (candidate_ && (now >= candidate_->until || has_hops(*candidate_->services))) {
+  if (candidate_ && (now >= candidate_->until || has_hops(candidate_->intent->services))) {
     Candidate next = std::move(*std::exchange(candidate_, std::nullopt));
     publishing_new_services_ = true;
-    publish(std::move(next.services), std::move(next.own), actions);
+    publish(std::move(next.intent), actions);
   } else if (plan_at_ && now >= *plan_at_ && active_) {
-    publish(active_->services, active_->own, actions);
+    publish(active_->intent, actions);
   }
 }
 
-void Controller::publish(ServicesPtr services, std::vector<config::IpAddress> own,
-                         Actions& actions) {
+void Controller::publish(IntentPtr intent, Actions& actions) {
   plan_at_.reset();
-  const Checks checks(*services);
-  Input input{.node = node_,
-              .services = *services,
-              .health =
-                  [&](const config::Pool& pool, const config::Backend& backend) {
-                    return health_of(checks.source_of(pool, backend));
-                  },
-              .next_hop = [this](const config::IpAddress& backend) { return hop_of(backend); },
-              .own = own,
-              .generation = table_generation_ + 1};
-  Plan made = plan(input, active_ ? active_->plan.tables : Tables{});
-  Roster roster(services, *made.snapshot);
+  Plan made =
+      plan({.node = node_,
+            .services = intent->services,
+            .health = health_in(*intent),
+            .next_hop = [this](const config::IpAddress& backend) { return hop_of(backend); },
+            .own = own_,
+            .generation = table_generation_ + 1},
+           active_ ? active_->plan.tables : Tables{});
+  auto roster = active_ && active_->intent == intent
+                    ? active_->roster
+                    : std::make_shared<const Roster>(made.pools, intent->checks);
   actions.push_back(Publish{made.snapshot, publishing_new_services_});
-  publishing_ = std::make_unique<Active>(
-      Active{std::move(services), std::move(own), std::move(made), std::move(roster), {}});
+  publishing_ =
+      std::make_unique<Active>(Active{std::move(intent), std::move(made), std::move(roster), {}});
 }
 
 // What the old and the coming configuration need; all else is forgotten, so that a check or an
 // address that comes back later begins anew.
 void Controller::watch_and_resolve(Actions& actions) {
   std::map<health::Check, health::Timing> checks;
-  std::map<AddressKey, config::IpAddress> addresses;
-  const auto add = [&](const config::Services& services) {
-    for (auto& [check, timing] : Checks(services).wanted()) {
+  std::set<config::IpAddress> addresses;
+  const auto add = [&](const Intent& intent) {
+    for (auto& [check, timing] : intent.checks.wanted()) {
       const auto [at, fresh] = checks.try_emplace(check, timing);
       if (!fresh) at->second = health::most_demanding(at->second, timing);
     }
-    each_backend(services, [&](const config::Backend& backend) {
-      addresses.try_emplace(key_of(backend.ip), backend.ip);
-    });
+    each_backend(intent.services,
+                 [&](const config::Backend& backend) { addresses.insert(backend.ip); });
   };
-  if (active_) add(*active_->services);
-  if (candidate_) add(*candidate_->services);
-  std::erase_if(seen_, [&](const auto& seen) { return !checks.contains(seen.first); });
+  if (active_) add(*active_->intent);
+  if (candidate_) add(*candidate_->intent);
+  std::erase_if(health_, [&](const auto& known) { return !checks.contains(known.first); });
   std::erase_if(hops_, [&](const auto& hop) { return !addresses.contains(hop.first); });
   actions.push_back(Watch{std::move(checks)});
   if (node_.forwarder.gateway_mac) return;
-  Resolve resolve;
-  for (const auto& [key, address] : addresses) resolve.backends.push_back(address);
-  actions.push_back(std::move(resolve));
+  actions.push_back(Resolve{{addresses.begin(), addresses.end()}});
 }
 
-// Brings the engine's flags of these pools in line with what is known now.
+// Brings the states of these members in line with what is known now; the pools that have them.
+std::set<uint32_t> Controller::refresh(const std::vector<MemberId>& members) {
+  const HealthOf health = health_in(*active_->intent);
+  std::set<uint32_t> pools;
+  for (const MemberId& id : members) {
+    Plan::Pool& pool = active_->plan.pools[id.pool];
+    const MergedMember& member = pool.members[id.member];
+    pool.states[id.member] =
+        state_of(member, health, hop_of({member.identity.family, member.identity.address}));
+    pools.insert(id.pool);
+  }
+  return pools;
+}
+
+// Brings the engine's flags of these pools in line with the states of their members.
 void Controller::touch(const std::set<uint32_t>& pools, Actions& actions) {
   for (const uint32_t pool : pools) {
     std::vector<uint8_t>& known = active_->flags[pool];
-    std::vector<MemberState> states;
-    for (uint32_t member = 0; member < known.size(); member++) {
-      states.push_back(state_of(*active_, {pool, member}));
-    }
-    const auto flags = flags_of(states, active_->roster.pools()[pool].pool->fail);
+    const config::Fail fail = active_->intent->services.pools[pool].fail;
+    const std::vector<uint8_t> flags = flags_of(active_->plan.pools[pool].states, fail);
     for (uint32_t member = 0; member < known.size(); member++) {
       const uint8_t wanted = flags[member] & health_flags;
       if (wanted == known[member]) continue;
@@ -219,50 +239,36 @@ bool Controller::has_hops(const config::Services& services) const {
   return all;
 }
 
+HealthOf Controller::health_in(const Intent& intent) const {
+  return [this, &intent](const config::Pool&, const config::Backend& backend) {
+    return health_of(intent.checks.source_of(backend));
+  };
+}
+
 Health Controller::health_of(const HealthSource& source) const {
-  if (source.kind == HealthSource::Kind::always_up) return Health::up;
-  if (source.kind == HealthSource::Kind::never_known) return Health::unknown;
-  const auto found = seen_.find(source.check);
-  return found == seen_.end() ? Health::unknown : found->second.health;
+  if (source.kind != HealthSource::Kind::check) return Health::up;
+  const auto found = health_.find(source.check);
+  return found == health_.end() ? Health::unknown : found->second;
 }
 
 NextHop Controller::hop_of(const config::IpAddress& backend) const {
   if (node_.forwarder.gateway_mac) return {*node_.forwarder.gateway_mac, source_, {}};
-  const auto found = hops_.find(key_of(backend));
+  const auto found = hops_.find(backend);
   if (found == hops_.end()) return {{}, source_, "not looked up yet"};
   if (!found->second.mac) return {{}, source_, found->second.missing};
   return {*found->second.mac, source_, {}};
 }
 
-MemberState Controller::state_of(const Active& active, MemberId id) const {
-  const tables::Member& member = active.plan.snapshot->pools[id.pool].members[id.member];
-  MemberState state{.health = Health::down, .draining = true, .weight = member.weight};
-  for (const Roster::Watched& entry : active.roster.pools()[id.pool].members[id.member]) {
-    state.health = combined(state.health, health_of(entry.source));
-    if (entry.backend->state != config::BackendState::draining) state.draining = false;
-    state.reachable = hop_of(entry.backend->ip).missing.empty();
-  }
-  return state;
-}
-
-std::set<std::string> Controller::pools_of(const health::Check& check) const {
-  std::set<std::string> pools;
-  if (!active_) return pools;
-  for (const MemberId& id : active_->roster.of(check)) {
-    for (const Roster::Watched& entry : active_->roster.pools()[id.pool].members[id.member]) {
-      if (entry.source.kind == HealthSource::Kind::check && entry.source.check == check) {
-        pools.insert(entry.pool->id);
-      }
-    }
-  }
-  return pools;
+const std::vector<std::string>& Controller::pools_of(const health::Check& check) const {
+  static const std::vector<std::string> none;
+  return active_ ? active_->roster->of(check).pools : none;
 }
 
 void Controller::tell_flip(const health::Flip& flip, Actions& actions) const {
   const config::Endpoint at{{flip.check.target.family, flip.check.target.address},
                             flip.check.target.port};
   constexpr size_t shown = 3;
-  const auto pools = pools_of(flip.check);
+  const std::vector<std::string>& pools = pools_of(flip.check);
   std::string of = pools.empty() ? "" : pools.size() == 1 ? " of pool " : " of pools ";
   size_t count = 0;
   for (const std::string& pool : pools) {

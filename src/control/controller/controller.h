@@ -4,17 +4,20 @@
 //
 //   configuration --> next hops asked for, checks begun --> plan --> Publish
 //   health flip, next hop --> SetFlags at once --> 50 ms of collecting --> plan --> Publish
+//   address of the host --> 50 ms of collecting --> plan --> Publish
 //
 // A new configuration waits for the next hops of its backends, `patience` at most, so that a pool
 // is not without them for the first moments. It takes the place of the old one when the engine has
-// published it, never in parts: what the engine refuses is forgotten, the old one stays. Backends
-// are checked from before they are published until after they are withdrawn.
+// published it, never in parts: what the engine refuses is forgotten, the old one stays, and is
+// planned again with what has changed meanwhile. Backends are checked from before they are
+// published until after they are withdrawn.
 //
 // A flip from unknown to up changes no flag before its plan: else the first backend of a pool that
 // is known to be up would get all flows, until the others have answered a moment later.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,18 +34,16 @@
 #include "control/controller/roster.h"
 #include "control/controller/view.h"
 #include "control/health/monitor.h"
+#include "control/limits.h"
 
 namespace fairlead::controller {
 
-namespace limits {
-constexpr Duration debounce = std::chrono::milliseconds(50);
-constexpr Duration patience = std::chrono::milliseconds(300);  // for next hops
-}  // namespace limits
-
 // Inputs.
 struct Configure {
-  config::Services services;           // valid
-  std::vector<config::IpAddress> own;  // addresses of the host
+  config::Services services;  // valid
+};
+struct OwnSeen {
+  std::vector<config::IpAddress> addresses;  // of the host, all
 };
 struct HealthSeen {
   health::Flip flip;
@@ -59,7 +60,7 @@ struct Published {  // the answer to Publish, before any other input
   std::optional<Error> refused;
 };
 struct Tick {};
-using Event = std::variant<Configure, HealthSeen, HopsSeen, Published, Tick>;
+using Event = std::variant<Configure, OwnSeen, HealthSeen, HopsSeen, Published, Tick>;
 
 // Actions, to be done in their order.
 struct SetFlags {
@@ -94,52 +95,54 @@ class Controller {
   bool published() const { return active_ != nullptr; }
   const config::NodeConfig& node() const { return node_; }
 
-  // Pools that an answer to `check` counts for.
-  std::set<std::string> pools_of(const health::Check& check) const;
+  // Pools that an answer to `check` counts for; sorted, valid until the next step.
+  const std::vector<std::string>& pools_of(const health::Check& check) const;
 
-  // What is known here, without the engine's part.
-  View view(Time now) const;
+  // What is known here, without the engine's part. `known` finds the reason of a health and since
+  // when it is so.
+  using KnownOf = std::function<const health::Known*(const health::Check& check)>;
+  View view(Time now, const KnownOf& known = {}) const;
 
  private:
-  using ServicesPtr = std::shared_ptr<const config::Services>;
-  using AddressKey = std::array<uint32_t, 5>;
+  // A configuration and the checks that follow from it, made once.
+  struct Intent {
+    explicit Intent(config::Services all) : services(std::move(all)), checks(services) {}
+    const config::Services services;
+    const Checks checks;
+  };
+  using IntentPtr = std::shared_ptr<const Intent>;
   struct Candidate {  // waits for next hops
-    ServicesPtr services;
-    std::vector<config::IpAddress> own;
+    IntentPtr intent;
     Time until{};
   };
   struct Active {
-    ServicesPtr services;
-    std::vector<config::IpAddress> own;
-    Plan plan;
-    Roster roster;
+    IntentPtr intent;
+    Plan plan;  // the states of its members are kept up to date
+    std::shared_ptr<const Roster> roster;
     std::vector<std::vector<uint8_t>> flags;        // as the engine has them, by pool and member
     std::vector<std::vector<uint64_t>> slots = {};  // by pool and member; made for the first view
-  };
-  struct Seen {
-    Health health = Health::unknown;
-    Time since{};
-    std::string reason;
   };
 
   void configure(Time now, Configure event, Actions& actions);
   void health_seen(Time now, const health::Flip& flip, Actions& actions);
   void hops_seen(Time now, const HopsSeen& event, Actions& actions);
-  void published(const Published& event, Actions& actions);
+  void own_seen(Time now, OwnSeen event);
+  void published(Time now, const Published& event, Actions& actions);
+  void refused(Time now, const Error& error, bool fresh, Actions& actions);
   void publish_if_due(Time now, Actions& actions);
-  void publish(ServicesPtr services, std::vector<config::IpAddress> own, Actions& actions);
+  void publish(IntentPtr intent, Actions& actions);
 
   void watch_and_resolve(Actions& actions);
+  std::set<uint32_t> refresh(const std::vector<MemberId>& members);
   void touch(const std::set<uint32_t>& pools, Actions& actions);
   void plan_soon(Time now);
   bool has_hops(const config::Services& services) const;
+  HealthOf health_in(const Intent& intent) const;
   Health health_of(const HealthSource& source) const;
   NextHop hop_of(const config::IpAddress& backend) const;
-  MemberState state_of(const Active& active, MemberId id) const;
-  BackendView view_of(Time now, MemberId id) const;
+  BackendView view_of(Time now, MemberId id, const KnownOf& known) const;
   static void count_slots(Active& active);
   void tell_flip(const health::Flip& flip, Actions& actions) const;
-  static AddressKey key_of(const config::IpAddress& address);
 
   config::NodeConfig node_;
   config::MacAddress source_;
@@ -147,9 +150,11 @@ class Controller {
   std::optional<Candidate> candidate_;
   std::unique_ptr<Active> publishing_;
   bool publishing_new_services_ = false;
+  bool table_refused_ = false;  // the last one, which was said
   std::optional<Time> plan_at_;
-  std::map<health::Check, Seen> seen_;
-  std::map<AddressKey, HopsSeen::Hop> hops_;
+  std::vector<config::IpAddress> own_;
+  std::map<health::Check, Health> health_;
+  std::map<config::IpAddress, HopsSeen::Hop> hops_;
   uint64_t table_generation_ = 0, config_generation_ = 0;
 };
 

@@ -113,7 +113,7 @@ class ControllerTest : public testing::Test {
     now = end;
   }
 
-  void configure(config::Services services) { step(Configure{std::move(services), {}}); }
+  void configure(config::Services services) { step(Configure{std::move(services)}); }
 
   void hops(std::vector<int> hosts, std::string missing = "") {
     HopsSeen seen;
@@ -348,7 +348,8 @@ TEST_F(ControllerTest, AConfigurationThatTheEngineRefusesChangesNothing) {
   refusal = "capacity exceeded";
   configure(one_pool({3}));
   hops({3});
-  EXPECT_THAT(told.back(), HasSubstr("the engine refuses the configuration: capacity exceeded"));
+  EXPECT_EQ(told.back(),
+            "the engine refuses the configuration, the old one stays: capacity exceeded");
   refusal.clear();
   EXPECT_EQ(watched.size(), 2u);
   EXPECT_EQ(controller.view(now).config_generation, 1u);
@@ -356,6 +357,59 @@ TEST_F(ControllerTest, AConfigurationThatTheEngineRefusesChangesNothing) {
   run(50ms);
   ASSERT_EQ(last_pool().members.size(), 2u);
   EXPECT_THAT(owners(), ElementsAre(1));
+}
+
+TEST_F(ControllerTest, ARefusedFirstConfigurationLeavesNothingThatStays) {
+  refusal = "capacity exceeded";
+  configure(one_pool({1}));
+  hops({1});
+  EXPECT_EQ(told.back(), "the engine refuses the configuration: capacity exceeded");
+  EXPECT_FALSE(controller.published());
+}
+
+TEST_F(ControllerTest, AMacAddressThatChangesJustBeforeARefusedReloadIsPublishedAfterIt) {
+  start({1});
+  step(HopsSeen{{{host(1), config::MacAddress{2, 0, 0, 0, 0, 0x55}, ""}}});
+  run(10ms);
+  refusal = "capacity exceeded";
+  configure(one_pool({1}));  // its next hops are known: it is published at once
+  EXPECT_THAT(told.back(), HasSubstr("the old one stays: capacity exceeded"));
+  refusal.clear();
+  run(50ms);
+  EXPECT_EQ(last_pool().members[0].line.macs[5], 0x55);
+  EXPECT_EQ(controller.view(now).table_generation, published.back().snapshot->generation);
+}
+
+TEST_F(ControllerTest, AnEngineThatRefusesATableIsAskedAgainEachSecondAndThatIsSaidOnce) {
+  start({1, 2});
+  const size_t before = published.size();
+  refusal = "no memory";
+  down(1);
+  told.clear();
+  run(3500ms);
+  EXPECT_EQ(published.size(), before + 4);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_THAT(told[0], HasSubstr("the engine refuses a new table"));
+  refusal.clear();
+  run(1s);
+  EXPECT_THAT(owners(), ElementsAre(1));
+  const size_t after = published.size();
+  run(10s);
+  EXPECT_EQ(published.size(), after);
+}
+
+TEST_F(ControllerTest, AnAddressThatTheHostGetsLaterIsTheHosts) {
+  step(OwnSeen{{host(200)}});
+  start({1});
+  const size_t before = published.size();
+  ASSERT_EQ(published.back().snapshot->own_v4.size(), 2u) << "the one of node.toml is there too";
+  step(OwnSeen{{host(200), host(201)}});
+  run(50ms);
+  ASSERT_EQ(published.size(), before + 1);
+  EXPECT_THAT(published.back().snapshot->own_v4, testing::Contains(host(201).bytes));
+  step(OwnSeen{{host(200), host(201)}});
+  run(1s);
+  EXPECT_EQ(published.size(), before + 1) << "nothing new";
 }
 
 TEST_F(ControllerTest, AHealthThatWasKnownBeforeARemovalIsForgotten) {
@@ -377,13 +431,48 @@ TEST_F(ControllerTest, TableGenerationsRiseWithEveryTableAndConfigurationsWithEv
   EXPECT_EQ(published.back().snapshot->generation, second.table_generation);
 }
 
-TEST_F(ControllerTest, ChecksThatAreNotImplementedAreSaidOncePerPoolAndCountAsUnknown) {
+TEST_F(ControllerTest, ChecksThatAreNotImplementedAreSaidOncePerPoolAndCountAsUp) {
   configure(one_pool({1, 2}, R"(,"health_check":{"type":"https"})"));
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_THAT(told[0], HasSubstr("pool web: health checks of type https are not implemented yet"));
+  EXPECT_EQ(told[0],
+            "pool web: backend 10.0.0.1:80 and 1 more are not checked, which counts as up: health "
+            "checks of type https are not implemented yet");
   EXPECT_TRUE(watched.empty());
   hops({1, 2});
   EXPECT_THAT(flags.at(0), ElementsAre(usable, usable));
+}
+
+TEST_F(ControllerTest, ABackendThatCannotBeCheckedGetsFlowsBesideOneThatIsKnownToBeUp) {
+  const std::string included = R"(,"include":["other"])";
+  configure(services_of(pool_of("web", {1}, included) + "," +
+                            pool_of("other", {2}, R"(,"health_check":{"type":"icmp"})"),
+                        service_of(80, "web")));
+  hops({1, 2});
+  up(1);
+  run(50ms);
+  EXPECT_THAT(flags.at(0), ElementsAre(usable, usable));
+  EXPECT_EQ(owners().size(), 2u);
+  EXPECT_EQ(controller.view(now).pools.at(0).backends.at(1).health, Health::unknown);
+  EXPECT_EQ(controller.view(now).pools.at(0).backends.at(1).reason,
+            "not checked: health checks of type icmp are not implemented yet");
+}
+
+TEST_F(ControllerTest, TheViewTellsTheReasonOfTheLastAnswerAndSinceWhenItIsSo) {
+  start({1});
+  down(1);
+  run(50ms);
+  const health::Known known{
+      health::State::down, now - 5s, {health::ProbeResult::timeout, "no answer within 2s", 2s}};
+  const View view = controller.view(
+      now, [&](const health::Check& check) { return check == check_of(1) ? &known : nullptr; });
+  EXPECT_EQ(view.pools.at(0).backends.at(0).reason, "no answer within 2s");
+  EXPECT_EQ(view.pools.at(0).backends.at(0).since, 5s);
+}
+
+TEST_F(ControllerTest, WhatWasAppliedIsCountedInWords) {
+  configure(one_pool({1, 2}));
+  hops({1, 2});
+  EXPECT_EQ(told.back(), "configuration 1 applied: 1 VIP, 1 service, 1 pool, 2 backends");
 }
 
 TEST_F(ControllerTest, ABackendThatIsNotCheckedIsUp) {

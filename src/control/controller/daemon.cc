@@ -8,7 +8,10 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/text.h"
+#include "control/config/address.h"
 #include "control/controller/engines.h"
+#include "control/controller/unsupported.h"
 #include "engine/bpf/interface.h"
 
 namespace fairlead::controller {
@@ -22,14 +25,19 @@ HopsSeen hops_of(const std::vector<neighbours::Resolver::Found>& found) {
   return seen;
 }
 
-void tell_mode(const engine::Status& status) {
-  const bool native = status.mode == engine::Mode::native;
-  const bool user = status.engine == "user";
-  log::info("engine {} on {}: {} XDP{}, {} worker{}", status.engine, status.interface,
-            native ? "native" : "generic",
-            user ? (status.zero_copy ? ", zero-copy" : ", copy mode") : "", status.workers,
-            status.workers == 1 ? "" : "s");
-  if (!status.note.empty()) log::warning("{}: {}", status.interface, status.note);
+void tell_mode(const engine::Status& status, config::XdpMode wanted) {
+  log::info("engine {}", to_text(status));
+  if (status.note.empty()) return;
+  const bool asked_for = wanted == config::XdpMode::generic && status.mode == engine::Mode::generic;
+  log::write(asked_for ? log::Level::info : log::Level::warning,
+             fmt::format("{}: {}", status.interface, status.note));
+}
+
+void tell_stuck(const health::Stuck& stuck) {
+  const tables::Identity& target = stuck.check.target;
+  log::warning("backend {}: its check fails on this node, what is known of it stays as it is: {}",
+               config::to_text(config::Endpoint{{target.family, target.address}, target.port}),
+               stuck.reason);
 }
 
 }  // namespace
@@ -42,57 +50,67 @@ Daemon::Daemon(boost::asio::io_context& loop, std::unique_ptr<engine::Engine> en
       checker_(loop, options_.seed,
                {.flip = [this](const health::Flip& flip) { step(HealthSeen{flip}); },
                 .answer = [this](const health::Check& check,
-                                 const health::Outcome& outcome) { answered(check, outcome); }}),
+                                 const health::Outcome& outcome) { answered(check, outcome); },
+                .stuck = tell_stuck}),
       timer_(loop) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::start(boost::asio::io_context& loop, Options options) {
+  const config::NodeConfig& node = options.configuration.node;
+  for (const std::string& line : unsupported(node, options.configuration.services).warnings) {
+    log::warning("{}", line);
+  }
   auto engine = make_engine(options.configuration);
   if (!engine) return std::unexpected(engine.error());
-  tell_mode((*engine)->status());
-  return start(loop, std::move(*engine), std::move(options));
-}
-
-Result<std::unique_ptr<Daemon>> Daemon::start(boost::asio::io_context& loop,
-                                              std::unique_ptr<engine::Engine> engine,
-                                              Options options) {
-  const auto interface = engine::find_interface(options.configuration.node.forwarder.interface);
+  tell_mode((*engine)->status(), node.forwarder.xdp_mode);
+  const auto interface = engine::find_interface(node.forwarder.interface);
   if (!interface) return std::unexpected(interface.error());
   std::unique_ptr<Daemon> daemon(
-      new Daemon(loop, std::move(engine), std::move(options), interface->mac));
+      new Daemon(loop, std::move(*engine), std::move(options), interface->mac));
   auto watcher = neighbours::Watcher::open(
       loop, interface->name, interface->index,
-      [raw = daemon.get()](const auto& found) { raw->step(hops_of(found)); });
+      [raw = daemon.get()](const neighbours::Watcher::Change& change) { raw->changed(change); });
   if (!watcher) return std::unexpected(watcher.error());
   daemon->watcher_ = std::move(*watcher);
-  daemon->configure(std::exchange(daemon->options_.configuration.services, {}));
+  daemon->step(OwnSeen{daemon->watcher_->own()});
+  daemon->step(Configure{std::exchange(daemon->options_.configuration.services, {})});
   return daemon;
 }
 
-void Daemon::configure(config::Services services) {
-  auto own = watcher_->own();
-  if (!own) log::warning("the addresses of this host are unknown: {}", own.error().message);
-  step(Configure{std::move(services), own ? std::move(*own) : std::vector<config::IpAddress>{}});
+void Daemon::changed(const neighbours::Watcher::Change& change) {
+  if (change.own) step(OwnSeen{*change.own});
+  if (!change.hops.empty()) step(hops_of(change.hops));
 }
 
 void Daemon::reload() {
-  log::info("reading {} again", options_.services_file);
-  const auto text = config::read_file(options_.services_file);
-  if (!text) return refused(text.error().message);
-  auto services =
-      config::parse_services(*text, options_.services_file, options_.configuration.node);
-  if (services) return configure(std::move(*services));
-  const config::Problems& problems = services.error();
-  for (size_t i = 0; i < std::min(problems.size(), problems_told); i++) {
-    log::error("{}", problems[i].format());
+  const config::NodeConfig& node = options_.configuration.node;
+  const std::string& file = node.control_plane.services;
+  log::info("reading {} again", file);
+  const auto text = config::read_file(file);
+  if (!text) return reload_refused(text.error().message);
+  auto services = config::parse_services(*text, file, node);
+  std::vector<std::string> problems;
+  if (services) {
+    Unsupported found = unsupported(node, *services);
+    problems = std::move(found.errors);
+    if (problems.empty()) {
+      for (const std::string& line : found.warnings) log::warning("{}", line);
+      return step(Configure{std::move(*services)});
+    }
+  } else {
+    for (const config::Problem& problem : services.error()) problems.push_back(problem.format());
   }
-  refused(fmt::format("{} problem{}, the first: {}", problems.size(),
-                      problems.size() == 1 ? "" : "s", problems.front().format()));
+  for (size_t i = 0; i < std::min(problems.size(), problems_told); i++) {
+    log::error("{}", problems[i]);
+  }
+  reload_refused(
+      fmt::format("{}, the first: {}", counted(problems.size(), "problem"), problems.front()));
 }
 
-void Daemon::refused(std::string why) {
+void Daemon::reload_refused(std::string why) {
   refused_++;
   log::error("the new configuration is refused, the old one stays: {}", why);
   last_refusal_ = std::move(why);
+  if (options_.reloaded) options_.reloaded();
 }
 
 void Daemon::step(Event event) {
@@ -137,19 +155,30 @@ void Daemon::publish(const Publish& action) {
   const bool first = !controller_.published();
   auto done = engine_->publish(action.snapshot);
   rebuild_.add(now() - begin_step_);  // planning was a part of this step
-  if (action.new_configuration) {
-    if (!done) refused(done.error().message);
-    if (done) {
-      last_refusal_.clear();
-      const auto since = std::chrono::system_clock::now().time_since_epoch();
-      last_reload_ = std::chrono::duration<double>(since).count();
-      if (!first) applied_++;
-    }
-  }
+  if (action.new_configuration) count_reload(action, done, first);
   Published answer;
   if (!done) answer.refused = done.error();
   perform(controller_.step(now(), std::move(answer)));
+  if (!action.new_configuration) return;
+  if (!first && options_.reloaded) options_.reloaded();
   if (first && options_.started) std::exchange(options_.started, nullptr)(std::move(done));
+}
+
+// What the engine refuses is told by the controller.
+void Daemon::count_reload(const Publish& action, const Result<void>& done, bool first) {
+  if (!done) {
+    refused_++;
+    last_refusal_ = done.error().message;
+    return;
+  }
+  last_refusal_.clear();
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  last_reload_ = std::chrono::duration<double>(since).count();
+  if (!first) applied_++;
+  std::erase_if(checks_, [&](const auto& of) {
+    return std::ranges::find(action.snapshot->pools, of.first, &tables::Pool::id) ==
+           action.snapshot->pools.end();
+  });
 }
 
 void Daemon::answered(const health::Check& check, const health::Outcome& outcome) {
@@ -161,7 +190,8 @@ void Daemon::answered(const health::Check& check, const health::Outcome& outcome
 
 View Daemon::view() const {
   const Time at = now();
-  View view = controller_.view(at);
+  View view =
+      controller_.view(at, [this](const health::Check& check) { return checker_.find(check); });
   view.uptime = at - begin_;
   view.reloads_applied = applied_;
   view.reloads_refused = refused_;
@@ -170,6 +200,7 @@ View Daemon::view() const {
   view.rebuild = rebuild_;
   view.checks = checks_;
   view.check_latency = check_latency_;
+  view.probes = {checker_.open(), checker_.most_open()};
   view.engine = engine_->status();
   view.counters = engine_->counters();
   return view;

@@ -26,20 +26,19 @@ class Daemon {
  public:
   struct Options {
     config::Configuration configuration;
-    std::string services_file;
     uint64_t seed = 0;  // of the jitter of checks
-    std::function<void(Result<void>)>
-        started;  // once: packets are forwarded, or the engine refused
+    // Once: packets are forwarded, or the engine refused the first configuration.
+    std::function<void(Result<void>)> started;
+    // After reload(), when what it read is in force or refused. Both are called from the loop or
+    // from within start() and reload().
+    std::function<void()> reloaded;
   };
 
   // Makes the engine that node.toml asks for. Error: one line with the remedy.
   static Result<std::unique_ptr<Daemon>> start(boost::asio::io_context& loop, Options options);
-  // With an engine that exists, on the interface of node.toml.
-  static Result<std::unique_ptr<Daemon>> start(boost::asio::io_context& loop,
-                                               std::unique_ptr<engine::Engine> engine,
-                                               Options options);
 
-  // Reads services.json again. What is wrong is told in the log, and the old one stays.
+  // Reads services.json again, as node.toml names it. What is wrong is told in the log, and the old
+  // one stays.
   void reload();
 
   View view() const;
@@ -48,12 +47,13 @@ class Daemon {
   Daemon(boost::asio::io_context& loop, std::unique_ptr<engine::Engine> engine, Options options,
          config::MacAddress source);
 
-  void configure(config::Services services);
   void step(Event event);
   void perform(Actions actions);
   void publish(const Publish& action);
-  void refused(std::string why);
+  void reload_refused(std::string why);
+  void count_reload(const Publish& action, const Result<void>& done, bool first);
   void answered(const health::Check& check, const health::Outcome& outcome);
+  void changed(const neighbours::Watcher::Change& change);
 
   std::unique_ptr<engine::Engine> engine_;
   Options options_;

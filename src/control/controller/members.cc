@@ -3,32 +3,15 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 #include "control/config/address.h"
 
 namespace fairlead::controller {
-namespace {
-
-// Network byte order compares like the bytes only after it was turned.
-auto order_of(const tables::Identity& identity) {
-  const core::be32* word = identity.address.word;
-  return std::tuple(identity.family, core::to_host(word[0]), core::to_host(word[1]),
-                    core::to_host(word[2]), core::to_host(word[3]), identity.port);
-}
-
-struct InOrder {
-  bool operator()(const tables::Identity& a, const tables::Identity& b) const {
-    return order_of(a) < order_of(b);
-  }
-};
-
-}  // namespace
 
 std::vector<MergedMember> members_of(const config::PoolIndex& index,
                                      const config::Services& services, uint32_t pool) {
   const bool by_port = services.pools[pool].method == core::Method::nat;
-  std::map<tables::Identity, std::vector<Entry>, InOrder> merged;
+  std::map<tables::Identity, std::vector<Entry>> merged;
   for (const uint32_t part : index.with_included(pool)) {
     const config::Pool& from = services.pools[part];
     for (const config::Backend& backend : from.backends) {

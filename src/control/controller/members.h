@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Inside of the library: the members of a pool, before anything is known of their health.
+// The members of a pool, before anything is known of their health.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "control/config/mtu.h"
 #include "control/controller/line.h"
-#include "control/controller/members.h"
 
 namespace fairlead::controller {
 namespace {
@@ -17,18 +16,6 @@ namespace backend_flag = core::backend_flag;
 
 uint64_t big_endian(core::be32 high, core::be32 low) {
   return uint64_t{core::to_host(high)} << 32 | core::to_host(low);
-}
-
-// Two entries of one backend are watched by two checks: one that answers is enough.
-Health health_of(const Input& input, const MergedMember& member) {
-  if (!input.health) return Health::up;
-  Health best = Health::down;
-  for (const Entry& entry : member.entries) {
-    const Health health = input.health(*entry.pool, *entry.backend);
-    if (health == Health::up) return health;
-    if (health == Health::unknown) best = health;
-  }
-  return best;
 }
 
 std::string why_unusable(const MemberState& state, const NextHop& next_hop, uint8_t flags) {
@@ -56,7 +43,8 @@ class Planner {
       snapshot.pools.push_back(pool(i));
     }
     vips(snapshot);
-    return {std::make_shared<const tables::Snapshot>(std::move(snapshot)), std::move(tables_)};
+    return {std::make_shared<const tables::Snapshot>(std::move(snapshot)), std::move(tables_),
+            std::move(pools_)};
   }
 
  private:
@@ -102,27 +90,27 @@ class Planner {
   tables::Pool pool(uint32_t number) {
     const config::Pool& from = input_.services.pools[number];
     tables::Pool result{from.id, from.method, {}, {}};
-    std::vector<MemberState> states;
+    Plan::Pool& decided = pools_.emplace_back();
+    decided.members = members_of(index_, input_.services, number);
     std::vector<NextHop> next_hops;
-    for (const MergedMember& member : members_of(index_, input_.services, number)) {
+    for (const MergedMember& member : decided.members) {
       const config::IpAddress address{member.identity.family, member.identity.address};
       const NextHop next_hop = input_.next_hop(address);
-      const uint32_t weight = weight_of(member);
-      states.push_back(
-          {health_of(input_, member), is_draining(member), next_hop.missing.empty(), weight});
-      result.members.push_back({member.identity, name_of(member), weight,
+      const MemberState state = state_of(member, input_.health, next_hop);
+      decided.states.push_back(state);
+      result.members.push_back({member.identity, name_of(member), state.weight,
                                 line_of(from.method, address, input_.node, next_hop), ""});
       next_hops.push_back(next_hop);
     }
-    const std::vector<uint8_t> flags = flags_of(states, from.fail);
+    const std::vector<uint8_t> flags = flags_of(decided.states, from.fail);
     for (size_t i = 0; i < flags.size(); i++) {
       tables::Member& member = result.members[i];
-      const bool outer_v6 = config::is_tunnel(from.method) && member.identity.family == Family::v6;
+      const bool outer_v6 = member.identity.family == Family::v6;
       member.line.flags = static_cast<uint8_t>(flags[i] | (outer_v6 ? backend_flag::outer_v6 : 0));
       if (from.method == core::Method::nat) {
         put_nat(member.line, member.identity, from.snat, input_.node);
       }
-      member.unusable = why_unusable(states[i], next_hops[i], flags[i]);
+      member.unusable = why_unusable(decided.states[i], next_hops[i], flags[i]);
     }
     result.table = table(from, result.members);
     return result;
@@ -154,6 +142,7 @@ class Planner {
   const Tables& previous_;
   config::PoolIndex index_;
   Tables tables_;
+  std::vector<Plan::Pool> pools_;
 };
 
 }  // namespace
@@ -183,6 +172,19 @@ uint64_t identity_hash(const tables::Identity& identity, uint64_t table_seed) {
     hash = splitmix64(state);
   }
   return hash;
+}
+
+MemberState state_of(const MergedMember& member, const HealthOf& health, const NextHop& next_hop) {
+  MemberState state{.health = health ? Health::down : Health::up,
+                    .draining = is_draining(member),
+                    .reachable = next_hop.missing.empty(),
+                    .weight = weight_of(member)};
+  for (const Entry& entry : member.entries) {
+    if (state.health == Health::up) break;
+    const Health one = health(*entry.pool, *entry.backend);
+    if (one != Health::down) state.health = one;
+  }
+  return state;
 }
 
 std::vector<uint8_t> flags_of(std::span<const MemberState> members, config::Fail fail) {

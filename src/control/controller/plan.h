@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "control/config/model.h"
+#include "control/controller/members.h"
 #include "tables/maglev.h"
 #include "tables/snapshot.h"
 
@@ -59,10 +60,21 @@ struct TableInput {
 using Table = std::shared_ptr<const std::vector<uint16_t>>;
 using Tables = std::map<TableInput, Table>;
 
+struct MemberState {
+  Health health = Health::unknown;
+  bool draining = false;
+  bool reachable = true;  // has a next hop
+  uint32_t weight = 1;
+};
+
 struct Plan {
+  struct Pool {                         // what decided about each of its members
+    std::vector<MergedMember> members;  // their entries point into the services
+    std::vector<MemberState> states;
+  };
   std::shared_ptr<const tables::Snapshot> snapshot;
-  Tables
-      tables;  // of this snapshot; handed to the next plan(), so that it builds only what changed
+  Tables tables;            // handed to the next plan(), so that it builds only what changed
+  std::vector<Pool> pools;  // as in the snapshot
 };
 
 struct Input {
@@ -90,12 +102,9 @@ std::array<uint64_t, 2> flow_seeds(uint64_t hash_seed);
 // 12 zeros) and c is family (4 or 6) << 16 | port (0 but in nat).
 uint64_t identity_hash(const tables::Identity& identity, uint64_t table_seed);
 
-struct MemberState {
-  Health health = Health::unknown;
-  bool draining = false;
-  bool reachable = true;  // has a next hop
-  uint32_t weight = 1;
-};
+// The state of a member. Two entries of one backend are watched by two checks: it is up if one
+// says so, else unknown if one is, else down.
+MemberState state_of(const MergedMember& member, const HealthOf& health, const NextHop& next_hop);
 
 // takes_new and keeps_known (core::backend_flag) of each member of one pool.
 std::vector<uint8_t> flags_of(std::span<const MemberState> members, config::Fail fail);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "control/controller/replay.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -8,6 +10,7 @@
 #include "control/controller/backend_change.h"
 #include "control/controller/capacity.h"
 #include "control/controller/replay_script.h"
+#include "control/controller/unsupported.h"
 #include "core/verdict.h"
 #include "engine/replay/replay.h"
 
@@ -75,6 +78,7 @@ struct Prepared {
   config::Configuration start;
   std::vector<ServicesChange> services;
   std::vector<BackendChange> backends;
+  std::vector<std::string> warnings;
 
   std::vector<const config::Services*> configurations() const {
     std::vector<const config::Services*> all = {&start.services};
@@ -105,6 +109,14 @@ std::expected<Prepared, Problems> prepare(const ReplayRequest& request) {
     }
   }
   if (!problems.empty()) return std::unexpected(std::move(problems));
+  for (const config::Services* services : prepared.configurations()) {
+    Unsupported found = unsupported(prepared.start.node, *services);
+    std::ranges::move(found.errors, std::back_inserter(problems));
+    for (std::string& line : found.warnings) {
+      if (std::ranges::find(prepared.warnings, line) != prepared.warnings.end()) continue;
+      prepared.warnings.push_back(std::move(line));
+    }
+  }
   for (const BackendChange& change : prepared.backends) {
     if (auto known = check_known(change.backend, prepared.configurations()); !known) {
       problems.push_back(known.error().message);
@@ -154,7 +166,10 @@ std::expected<ReplayReport, std::vector<std::string>> run_replay(const ReplayReq
                       std::move(prepared->backends));
   auto summary = replay::replay(options, script);
   if (!summary) return std::unexpected(Problems{summary.error().message});
-  return report_of(std::move(*summary));
+  ReplayReport report = report_of(std::move(*summary));
+  std::ranges::move(report.warnings, std::back_inserter(prepared->warnings));
+  report.warnings = std::move(prepared->warnings);
+  return report;
 }
 
 }  // namespace fairlead::controller

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "control/limits.h"
 
 namespace fairlead::controller {
 namespace {
@@ -59,7 +60,7 @@ Result<void> ReplayScript::perform(tables::Publisher& publisher, uint64_t now_ms
         publisher.set_flags(p, m, members[m].line.flags);
       }
     }
-    if (!rebuild_ns_) rebuild_ns_ = *now_ns + debounce_ns;
+    if (!rebuild_ns_) rebuild_ns_ = *now_ns + static_cast<uint64_t>(limits::debounce.count());
   }
   return {};
 }

@@ -23,8 +23,6 @@ struct ServicesChange {
 
 class ReplayScript final : public replay::Script {
  public:
-  static constexpr uint64_t debounce_ns = 50'000'000;
-
   // `services` is in force at the start, unless a change at 0 replaces it. Of changes at the same
   // time the last counts.
   ReplayScript(config::NodeConfig node, config::Services services,

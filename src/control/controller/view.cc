@@ -30,25 +30,39 @@ void Histogram::add(Duration duration) {
   }
 }
 
-// Of two entries that are one member, the one that decides its health speaks.
-BackendView Controller::view_of(Time now, MemberId id) const {
+namespace {
+
+void tell(const HealthSource& source, Time now, const Controller::KnownOf& known,
+          BackendView& view) {
+  if (source.kind == HealthSource::Kind::always_up) view.reason = "not checked";
+  if (source.kind == HealthSource::Kind::never_known) {  // counts as up, is shown as what it is
+    view.health = Health::unknown;
+    view.reason = "not checked: " + source.why;
+  }
+  if (source.kind != HealthSource::Kind::check) return;
+  const health::Known* seen = known ? known(source.check) : nullptr;
+  view.reason = seen ? seen->last.reason : "not checked yet";
+  if (seen) view.since = now - seen->since;
+}
+
+}  // namespace
+
+// Of two entries that are one member, the one that decides its health speaks, best one that knows.
+BackendView Controller::view_of(Time now, MemberId id, const KnownOf& known) const {
   const tables::Member& member = active_->plan.snapshot->pools[id.pool].members[id.member];
-  const MemberState state = state_of(*active_, id);
+  const Plan::Pool& pool = active_->plan.pools[id.pool];
+  const MemberState& state = pool.states[id.member];
   BackendView view{.name = member.name,
                    .weight = member.weight,
                    .draining = state.draining,
                    .health = state.health};
-  for (const Roster::Watched& entry : active_->roster.pools()[id.pool].members[id.member]) {
-    if (health_of(entry.source) != state.health) continue;
-    if (entry.source.kind == HealthSource::Kind::never_known) view.reason = entry.source.why;
-    if (entry.source.kind == HealthSource::Kind::always_up) view.reason = "not checked";
-    if (entry.source.kind == HealthSource::Kind::check) {
-      const auto seen = seen_.find(entry.source.check);
-      view.reason = seen == seen_.end() ? "not checked yet" : seen->second.reason;
-      if (seen != seen_.end()) view.since = now - seen->second.since;
-    }
-    break;
+  const HealthSource* speaker = nullptr;
+  for (const Entry& entry : pool.members[id.member].entries) {
+    const HealthSource& source = active_->intent->checks.source_of(*entry.backend);
+    if (health_of(source) != state.health) continue;
+    if (!speaker || speaker->kind == HealthSource::Kind::never_known) speaker = &source;
   }
+  if (speaker) tell(*speaker, now, known, view);
   const NextHop hop = hop_of({member.identity.family, member.identity.address});
   view.missing = hop.missing;
   if (hop.missing.empty()) view.next_hop = config::to_text(hop.destination);
@@ -69,7 +83,7 @@ void Controller::count_slots(Active& active) {
   }
 }
 
-View Controller::view(Time now) const {
+View Controller::view(Time now, const KnownOf& known) const {
   View view;
   view.node = node_.node.id;
   view.forwarding = published();
@@ -78,7 +92,7 @@ View Controller::view(Time now) const {
   if (!active_) return view;
   count_slots(*active_);
   const tables::Snapshot& snapshot = *active_->plan.snapshot;
-  for (const config::Vip& vip : active_->services->vips) {
+  for (const config::Vip& vip : active_->intent->services.vips) {
     view.vips.push_back({vip.id, config::to_text(vip.address), vip.owner, vip.description, {}});
   }
   for (const tables::Service& service : snapshot.services) {
@@ -90,7 +104,7 @@ View Controller::view(Time now) const {
     shown.id = pool.id;
     shown.method = config::name_of(config::method_names, pool.method);
     for (uint32_t m = 0; m < pool.members.size(); m++) {
-      shown.backends.push_back(view_of(now, {p, m}));
+      shown.backends.push_back(view_of(now, {p, m}, known));
     }
     if (pool.table) shown.slots = pool.table->size();
   }

@@ -58,6 +58,11 @@ struct VipView {
   std::vector<ServiceView> services;
 };
 
+// How near something is to its limit.
+struct Bounded {
+  uint64_t now = 0, most = 0;
+};
+
 struct View {
   std::string node;
   Duration uptime{};
@@ -72,6 +77,8 @@ struct View {
   std::vector<VipView> vips;
   std::vector<PoolView> pools;
   std::map<std::string, std::array<uint64_t, health::probe_results>> checks;  // by pool
+  Bounded probes;       // of health checks, on their way
+  Bounded connections;  // of the HTTP port, which fills it in
 
   engine::Status engine;
   engine::Counters counters;

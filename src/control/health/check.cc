@@ -2,23 +2,13 @@
 #include "control/health/check.h"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 namespace fairlead::health {
-namespace {
-
-auto key_of(const Check& check) {
-  const core::Address& a = check.target.address;
-  return std::tuple(std::array{a.word[0], a.word[1], a.word[2], a.word[3]}, check.target.family,
-                    check.target.port, check.kind);
-}
-
-}  // namespace
 
 std::strong_ordering operator<=>(const Check& a, const Check& b) {
-  if (const auto order = key_of(a) <=> key_of(b); order != 0) return order;
-  return std::tie(a.path, a.host, a.expect_status) <=> std::tie(b.path, b.host, b.expect_status);
+  return std::tie(a.target, a.kind, a.path, a.host, a.expect_status) <=>
+         std::tie(b.target, b.kind, b.path, b.host, b.expect_status);
 }
 
 bool operator==(const Check& a, const Check& b) { return (a <=> b) == 0; }

@@ -44,6 +44,9 @@ void Checker::step(Input input) {
   for (const Flip& flip : actions.flips) {
     if (listener_.flip) listener_.flip(flip);
   }
+  for (const Stuck& stuck : actions.stuck) {
+    if (listener_.stuck) listener_.stuck(stuck);
+  }
   const auto deadline = monitor_.deadline();
   if (!deadline) return;  // an answer that is awaited goes on
   timer_.expires_at(*deadline);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The monitor (control/health/monitor.h) with its probes and its timer on an Asio loop. One thread,
-// that of the loop; both functions are called from it, `flip` for what changed, `answer` for every
-// probe, before the flip that it causes.
+// that of the loop; the functions are called from it: `flip` for what changed, `answer` for every
+// probe, before the flip that it causes, `stuck` for a check that goes on failing on this side.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -20,6 +20,7 @@ class Checker {
   struct Listener {
     std::function<void(const Flip&)> flip;
     std::function<void(const Check&, const Outcome&)> answer;
+    std::function<void(const Stuck&)> stuck;
   };
 
   Checker(boost::asio::io_context& loop, uint64_t seed, Listener listener);
@@ -27,6 +28,8 @@ class Checker {
 
   void want(std::map<Check, Timing> checks);
   const Known* find(const Check& check) const { return monitor_.find(check); }
+  size_t open() const { return monitor_.open(); }  // probes on their way
+  uint32_t most_open() const { return monitor_.most_open(); }
 
  private:
   void step(Input input);

@@ -9,10 +9,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cstring>
 #include <optional>
 #include <string>
 
 #include "control/health/probe.h"
+#include "engine/bpf/veth_pair.h"
 
 namespace fairlead::health {
 namespace {
@@ -158,10 +161,35 @@ TEST_F(ProbeTest, SilenceIsATimeout) {
 }
 
 TEST_F(ProbeTest, ClosingWithoutAnAnswerIsSaid) {
-  FakeServer server(loop, " ");
-  // A blank and the end of the connection.
-  EXPECT_THAT(probe(http_check(server.port())).result,
-              testing::AnyOf(ProbeResult::reset, ProbeResult::protocol));
+  FakeServer server(loop, "HTTP/1.1 20");  // and the end of the connection
+  const Outcome outcome = probe(http_check(server.port()));
+  EXPECT_EQ(outcome.result, ProbeResult::reset);
+  EXPECT_EQ(outcome.reason, "closed without an answer");
+}
+
+error_code error_of(int number) { return {number, boost::system::system_category()}; }
+
+TEST(ResultOf, OnlyWhatIsKnownToBeOfThisSideIsLocal) {
+  for (const int number : {EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL, EPERM}) {
+    EXPECT_EQ(result_of(error_of(number), false), ProbeResult::local) << std::strerror(number);
+  }
+  for (const int number : {EACCES, EHOSTDOWN, ENONET, ENOPROTOOPT, EHOSTUNREACH, ENETUNREACH,
+                           ENETDOWN, EPROTO, EINVAL}) {
+    EXPECT_EQ(result_of(error_of(number), false), ProbeResult::no_route) << std::strerror(number);
+  }
+  EXPECT_EQ(result_of(error_of(ECONNREFUSED), false), ProbeResult::refused);
+  EXPECT_EQ(result_of(error_of(EHOSTUNREACH), true), ProbeResult::reset);
+}
+
+// In a network namespace, where routes answer as a router's ICMP would.
+TEST_F(ProbeTest, ABackendThatTheNetworkDoesNotLetThroughToFailsWithTheReason) {
+  FAIRLEAD_NEEDS_NETWORK();
+  const engine::VethPair veth({});
+  ASSERT_TRUE(engine::VethPair::run("ip route add prohibit 192.0.2.0/24"));
+  const Outcome outcome =
+      probe({.target = {.address = {{htonl(0xc0000201)}}, .family = core::Family::v4, .port = 80}});
+  EXPECT_EQ(outcome.result, ProbeResult::no_route);
+  EXPECT_EQ(outcome.reason, "no way to the host: Permission denied");
 }
 
 TEST(Checker, ReportsUpThenDownWhenTheServerGoes) {

@@ -68,7 +68,12 @@ void Monitor::answer(Time now, const Answer& answer, Actions& actions) {
   if (!entry.open) return;
   entry.open = false;
   entry.known.last = answer.outcome;
-  if (answer.outcome.result != ProbeResult::local) judge(now, check, entry, actions);
+  if (answer.outcome.result != ProbeResult::local) {
+    entry.local = 0;
+    judge(now, check, entry, actions);
+  } else if (++entry.local == entry.timing.unhealthy) {
+    actions.stuck.push_back({check, answer.outcome.reason});
+  }
   schedule(now, entry);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // When to probe whom, and what the answers add up to: a state machine that is told the time, so
-// that a seed replays a run. control/health/prober does the probing.
+// that a seed replays a run. control/health/checker has the probing done (control/health/probe).
 //
 // A check begins unknown and is probed at once, then every `first_interval` until the thresholds
 // have made it up or down; from then on each interval, from a random point of it on, so that checks
@@ -9,7 +9,7 @@
 //
 // At most `in_flight` probes are open; those that are due then wait their turn, in order. A probe
 // that failed on this side (ProbeResult::local) says nothing of its target and changes no state: a
-// broken checker takes nobody out.
+// broken checker takes nobody out. When that goes on, it is told once.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,9 @@
 #include <vector>
 
 #include "control/health/check.h"
+#include "control/limits.h"
 
 namespace fairlead::health {
-
-namespace limits {
-constexpr uint32_t in_flight = 4'096;  // open probes: 10,000 dead targets at 5 s and 2 s
-constexpr Duration first_interval = std::chrono::milliseconds(200);  // while unknown, at most
-}  // namespace limits
 
 // What is known of a check.
 struct Known {
@@ -61,9 +57,14 @@ struct Flip {
   State before = State::unknown, state = State::unknown;
   std::string reason;
 };
+struct Stuck {  // as many probes in a row as make a target down have failed on this side
+  Check check;
+  std::string reason;
+};
 struct Actions {
   std::vector<Probe> probes;
   std::vector<Flip> flips;
+  std::vector<Stuck> stuck;
 };
 
 class Monitor {
@@ -73,6 +74,8 @@ class Monitor {
   Actions step(Time now, Input input);
   std::optional<Time> deadline() const;  // of the next Tick
   const Known* find(const Check& check) const;
+  size_t open() const { return open_.size(); }  // probes on their way
+  uint32_t most_open() const { return in_flight_; }
 
  private:
   struct Entry {
@@ -80,6 +83,7 @@ class Monitor {
     Timing timing;
     Known known;
     uint32_t streak = 0;  // answers in a row that speak against the state
+    uint32_t local = 0;   // failures on this side in a row
     bool last_passed = false;
     Time beat{};  // the interval that the next probe belongs to
     Time due{};

@@ -53,6 +53,7 @@ class Simulation {
       most_open = std::max(most_open, answers.size());
     }
     for (const Flip& flip : actions.flips) flips.push_back(flip);
+    for (const Stuck& one : actions.stuck) stuck.push_back(one);
   }
 
   size_t probes_of(const Check& check) const {
@@ -67,6 +68,7 @@ class Simulation {
   std::multimap<Time, Answer> answers;
   std::deque<std::pair<Time, Check>> started;
   std::vector<Flip> flips;
+  std::vector<Stuck> stuck;
   size_t most_open = 0;
 };
 
@@ -271,6 +273,26 @@ TEST(Timing, ASharedCheckTakesTheShortestTimesAndTheSmallestThresholds) {
   const Timing other{.interval = 2s, .timeout = 2s, .healthy = 3, .unhealthy = 2};
   const Timing both{.interval = 2s, .timeout = 1s, .healthy = 1, .unhealthy = 2};
   EXPECT_EQ(most_demanding(one, other), both);
+}
+
+TEST(Monitor, AFailureOnThisSideThatGoesOnIsToldOnceAndAgainAfterItWasOver) {
+  Simulation simulation;
+  const Check check = check_of(1);
+  simulation.want({{check, timing}});
+  simulation.run(1min);
+  ASSERT_EQ(simulation.state(check), State::up);
+  simulation.backends[check] = {ProbeResult::local, "Too many open files", 1ms};
+  simulation.run(9s);
+  EXPECT_TRUE(simulation.stuck.empty()) << "two of three";
+  simulation.run(1min);
+  ASSERT_EQ(simulation.stuck.size(), 1u);
+  EXPECT_EQ(simulation.stuck[0].reason, "Too many open files");
+  EXPECT_EQ(simulation.state(check), State::up) << "it says nothing of the target";
+  simulation.backends[check] = good;
+  simulation.run(1min);
+  simulation.backends[check] = {ProbeResult::local, "Operation not permitted", 1ms};
+  simulation.run(1min);
+  EXPECT_EQ(simulation.stuck.size(), 2u);
 }
 
 }  // namespace

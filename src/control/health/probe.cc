@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -42,6 +43,37 @@ std::string host_of(const tcp::endpoint& endpoint) {
   std::string host = endpoint.address().to_string();
   if (v6) host = "[" + host + "]";
   return endpoint.port() == 80 ? host : fmt::format("{}:{}", host, endpoint.port());
+}
+
+bool is_http(const error_code& error) {
+  return error.category() == http::make_error_code(http::error::bad_version).category();
+}
+
+bool is_closed(const error_code& error) {
+  return error == http::error::end_of_stream || error == http::error::partial_message ||
+         error == asio::error::eof;
+}
+
+std::string words_for(const error_code& error, bool connected) {
+  switch (result_of(error, connected)) {
+    case ProbeResult::refused: return "refused";
+    case ProbeResult::timeout: return "no connection, the kernel gave up";
+    case ProbeResult::reset:
+      return is_closed(error) ? "closed without an answer"
+             : error == asio::error::connection_reset || error == asio::error::broken_pipe
+                 ? "connection reset"
+                 : error.message();
+    case ProbeResult::no_route:
+      if (error == asio::error::host_unreachable || error == asio::error::network_unreachable) {
+        return "no route to host";
+      }
+      return fmt::format("no way to the host: {}", error.message());
+    case ProbeResult::protocol: return fmt::format("not HTTP: {}", error.message());
+    case ProbeResult::passed:
+    case ProbeResult::status:
+    case ProbeResult::local: break;
+  }
+  return error.message();
 }
 
 class Attempt : public std::enable_shared_from_this<Attempt> {
@@ -101,23 +133,8 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
                                               ? fmt::format("no connection within {}", wait())
                                               : fmt::format("no answer within {}", wait()));
     }
-    if (error == asio::error::connection_refused) return finish(ProbeResult::refused, "refused");
-    if (error == asio::error::host_unreachable || error == asio::error::network_unreachable) {
-      return finish(ProbeResult::no_route, "no route to host");
-    }
-    if (error == asio::error::timed_out) {
-      return finish(ProbeResult::timeout, "no connection, the kernel gave up");
-    }
-    if (error == asio::error::connection_reset || error == asio::error::broken_pipe) {
-      return finish(ProbeResult::reset, "connection reset");
-    }
-    if (error == http::error::end_of_stream || error == asio::error::eof) {
-      return finish(ProbeResult::reset, "closed without an answer");
-    }
-    if (error.category() == http::make_error_code(http::error::bad_version).category()) {
-      return finish(ProbeResult::protocol, fmt::format("not HTTP: {}", error.message()));
-    }
-    finish(ProbeResult::local, error.message());
+    const bool connected = doing_ != Doing::connecting;
+    finish(result_of(error, connected), words_for(error, connected));
   }
 
   void finish(ProbeResult result, std::string reason) {
@@ -143,6 +160,25 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
 };
 
 }  // namespace
+
+ProbeResult result_of(const error_code& error, bool connected) {
+  if (is_closed(error)) return ProbeResult::reset;
+  if (is_http(error)) return ProbeResult::protocol;
+  if (error.category() == boost::system::system_category()) {
+    switch (error.value()) {
+      case EMFILE:
+      case ENFILE:
+      case ENOMEM:
+      case ENOBUFS:
+      case EADDRNOTAVAIL:                     // no local port is left
+      case EPERM: return ProbeResult::local;  // a firewall of this host
+      case ECONNREFUSED: return ProbeResult::refused;
+      case ETIMEDOUT: return ProbeResult::timeout;
+      default: break;
+    }
+  }
+  return connected ? ProbeResult::reset : ProbeResult::no_route;
+}
 
 void start_probe(asio::io_context& loop, const Probe& probe, std::function<void(Outcome)> done) {
   std::make_shared<Attempt>(loop, probe, std::move(done))->start();

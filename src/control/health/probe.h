@@ -4,6 +4,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <functional>
 #include <memory>
@@ -16,5 +17,9 @@ namespace fairlead::health {
 // before.
 void start_probe(boost::asio::io_context& loop, const Probe& probe,
                  std::function<void(Outcome)> done);
+
+// What an error of the socket says of the backend. Only what is known to have gone wrong on this
+// side is `local`; all else, such as what ICMP tells of the way there, is a bad answer.
+ProbeResult result_of(const boost::system::error_code& error, bool connected);
 
 }  // namespace fairlead::health

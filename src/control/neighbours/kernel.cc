@@ -75,6 +75,25 @@ void each_attribute(const nlmsghdr& message, F function) {
   mnl_attr_parse(&message, sizeof(Body), call, &function);
 }
 
+// All that `read` makes of the messages of a dump, asked for again if the table changed meanwhile.
+template <class T, class Read>
+Result<std::vector<T>> dump(Netlink& netlink, Request& request, const char* what, Read read) {
+  constexpr int attempts = 5;
+  for (int attempt = 1;; attempt++) {
+    std::vector<T> found;
+    const auto done = netlink.ask(request.header, what, [&](const nlmsghdr& message) {
+      if (auto one = read(message)) found.push_back(std::move(*one));
+    });
+    if (!done) return std::unexpected(done.error());
+    if (*done == 0) return found;
+    if (*done == EINTR && attempt < attempts) continue;
+    return failure(fmt::format(
+        "netlink: {}: {}", what,
+        *done == EINTR ? "the kernel's table changes all the time, nothing whole to read"
+                       : std::strerror(*done)));
+  }
+}
+
 }  // namespace
 
 Result<Kernel> Kernel::open() {
@@ -106,15 +125,14 @@ Result<Route> Kernel::route(const IpAddress& destination) {
 }
 
 Result<std::vector<Neighbour>> Kernel::neighbours(uint32_t interface) {
-  std::vector<Neighbour> found;
   Request request(RTM_GETNEIGH, NLM_F_DUMP);
   request.body<ndmsg>().ndm_family = AF_UNSPEC;
   mnl_attr_put_u32(request.header, NDA_IFINDEX, interface);  // kernels before 4.4 tell all of them
-  const auto done = netlink_.ask(request.header, "neighbours", [&](const nlmsghdr& message) {
-    if (message.nlmsg_type != RTM_NEWNEIGH) return;
+  const auto read = [interface](const nlmsghdr& message) -> std::optional<Neighbour> {
+    if (message.nlmsg_type != RTM_NEWNEIGH) return std::nullopt;
     const auto& body = *static_cast<const ndmsg*>(mnl_nlmsg_get_payload(&message));
-    if (static_cast<uint32_t>(body.ndm_ifindex) != interface) return;
-    if (body.ndm_family != AF_INET && body.ndm_family != AF_INET6) return;
+    if (static_cast<uint32_t>(body.ndm_ifindex) != interface) return std::nullopt;
+    if (body.ndm_family != AF_INET && body.ndm_family != AF_INET6) return std::nullopt;
     Neighbour neighbour{.interface = interface, .state = body.ndm_state};
     std::optional<IpAddress> address;
     each_attribute<ndmsg>(message, [&](const nlattr* attribute) {
@@ -125,34 +143,29 @@ Result<std::vector<Neighbour>> Kernel::neighbours(uint32_t interface) {
                     sizeof(MacAddress));
       }
     });
-    if (!address) return;
+    if (!address) return std::nullopt;
     neighbour.address = *address;
-    found.push_back(neighbour);
-  });
-  if (!done) return std::unexpected(done.error());
-  if (*done != 0) return failure(fmt::format("netlink: neighbours: {}", std::strerror(*done)));
-  return found;
+    return neighbour;
+  };
+  return dump<Neighbour>(netlink_, request, "neighbours", read);
 }
 
 Result<std::vector<IpAddress>> Kernel::addresses() {
-  std::vector<IpAddress> found;
   Request request(RTM_GETADDR, NLM_F_DUMP);
   request.body<ifaddrmsg>().ifa_family = AF_UNSPEC;
-  const auto done = netlink_.ask(request.header, "addresses", [&](const nlmsghdr& message) {
-    if (message.nlmsg_type != RTM_NEWADDR) return;
+  const auto read = [](const nlmsghdr& message) -> std::optional<IpAddress> {
+    if (message.nlmsg_type != RTM_NEWADDR) return std::nullopt;
     const auto& body = *static_cast<const ifaddrmsg*>(mnl_nlmsg_get_payload(&message));
-    if (body.ifa_family != AF_INET && body.ifa_family != AF_INET6) return;
+    if (body.ifa_family != AF_INET && body.ifa_family != AF_INET6) return std::nullopt;
     std::optional<IpAddress> local, peer;  // they differ on point-to-point links
     each_attribute<ifaddrmsg>(message, [&](const nlattr* attribute) {
       const uint16_t type = mnl_attr_get_type(attribute);
       if (type == IFA_LOCAL) local = address_of(body.ifa_family, attribute);
       if (type == IFA_ADDRESS) peer = address_of(body.ifa_family, attribute);
     });
-    if (local || peer) found.push_back(local ? *local : *peer);
-  });
-  if (!done) return std::unexpected(done.error());
-  if (*done != 0) return failure(fmt::format("netlink: addresses: {}", std::strerror(*done)));
-  return found;
+    return local ? local : peer;
+  };
+  return dump<IpAddress>(netlink_, request, "addresses", read);
 }
 
 Result<void> Kernel::use(uint32_t interface, const IpAddress& address) {

@@ -34,6 +34,7 @@ struct Neighbour {
 class Kernel {
  public:
   static Result<Kernel> open();
+  explicit Kernel(Netlink netlink) : netlink_(std::move(netlink)) {}
 
   Result<Route> route(const IpAddress& destination);
   Result<std::vector<Neighbour>> neighbours(uint32_t interface);
@@ -44,8 +45,6 @@ class Kernel {
   Result<void> use(uint32_t interface, const IpAddress& address);
 
  private:
-  explicit Kernel(Netlink netlink) : netlink_(std::move(netlink)) {}
-
   Netlink netlink_;
 };
 

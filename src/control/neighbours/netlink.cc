@@ -14,14 +14,13 @@ namespace {
 
 constexpr timeval patience{.tv_sec = 2, .tv_usec = 0};  // should the kernel never answer
 
-struct Reader {
-  const std::function<void(const nlmsghdr&)>& each;
-};
-
-int take(const nlmsghdr* message, void* data) {
-  const auto& reader = *static_cast<Reader*>(data);
-  if (reader.each) reader.each(*message);
-  return MNL_CB_OK;
+// The errno at the head of a message that ends an answer, or 0.
+int errno_in(const nlmsghdr& message) {
+  int error = 0;
+  if (mnl_nlmsg_get_payload_len(&message) >= sizeof error) {
+    std::memcpy(&error, mnl_nlmsg_get_payload(&message), sizeof error);
+  }
+  return error < 0 ? -error : 0;
 }
 
 }  // namespace
@@ -36,8 +35,11 @@ Result<Netlink> Netlink::open(uint32_t groups) {
     return failure(fmt::format("no netlink socket to ask the kernel for routes and neighbours: {}",
                                std::strerror(errno)));
   }
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   return Netlink(std::move(socket));
+}
+
+Netlink::Netlink(Fd socket) : socket_(std::move(socket)) {
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 }
 
 Result<int> Netlink::ask(nlmsghdr* request, std::string_view what,
@@ -49,17 +51,25 @@ Result<int> Netlink::ask(nlmsghdr* request, std::string_view what,
   if (::send(socket_.get(), request, request->nlmsg_len, 0) < 0) {
     return failure(fmt::format("netlink: {}: {}", what, std::strerror(errno)));
   }
-  Reader reader{each};
+  bool interrupted = false;
   for (;;) {
     const ssize_t bytes = ::recv(socket_.get(), buffer_.data(), buffer_.size(), 0);
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes < 0) return failure(fmt::format("netlink: {}: {}", what, std::strerror(errno)));
-    const auto* first = reinterpret_cast<const nlmsghdr*>(buffer_.data());
-    if (first->nlmsg_seq != sequence_) continue;  // the rest of an answer that was given up
-    const int state =
-        mnl_cb_run(buffer_.data(), static_cast<size_t>(bytes), sequence_, 0, take, &reader);
-    if (state == MNL_CB_STOP) return 0;
-    if (state < 0) return errno;
+    if (bytes == 0) return failure(fmt::format("netlink: {}: the socket was closed", what));
+    int left = static_cast<int>(bytes);
+    const auto* message = reinterpret_cast<const nlmsghdr*>(buffer_.data());
+    for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
+      if (message->nlmsg_seq != sequence_) continue;  // of an answer that was given up
+      // Read to its end all the same: the kernel makes one dump of a socket at a time.
+      interrupted |= (message->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+      if (message->nlmsg_type == NLMSG_ERROR) return errno_in(*message);
+      if (message->nlmsg_type == NLMSG_DONE) {
+        const int error = errno_in(*message);
+        return error == 0 && interrupted ? EINTR : error;
+      }
+      if (message->nlmsg_type >= NLMSG_MIN_TYPE && each) each(*message);
+    }
   }
 }
 

@@ -19,9 +19,12 @@ class Netlink {
  public:
   // `groups`: RTMGRP_* to be told of; 0: for requests.
   static Result<Netlink> open(uint32_t groups = 0);
+  // Over a socket that leads to the kernel, or to what a test puts in its place.
+  explicit Netlink(Fd socket);
 
   // Calls `each` for every message of the answer. 0, or the kernel's errno; `what` is in the
-  // message of an error of the socket itself.
+  // message of an error of the socket itself. EINTR is the answer of a dump during which the
+  // kernel's table changed: something may be missing, and whoever wants all asks again.
   Result<int> ask(nlmsghdr* request, std::string_view what,
                   const std::function<void(const nlmsghdr&)>& each = {});
 
@@ -32,8 +35,6 @@ class Netlink {
   int descriptor() const { return socket_.get(); }
 
  private:
-  explicit Netlink(Fd socket) : socket_(std::move(socket)) {}
-
   Fd socket_;
   uint32_t sequence_ = 0;
   std::vector<char> buffer_ = std::vector<char>(64 * 1024);

@@ -32,46 +32,42 @@ Result<Resolver> Resolver::open(std::string interface, uint32_t index) {
   return Resolver(std::move(*kernel), std::move(interface), index);
 }
 
-Resolver::Key Resolver::key_of(const IpAddress& address) {
-  const auto& word = address.bytes.word;
-  return {static_cast<uint32_t>(address.family), word[0], word[1], word[2], word[3]};
-}
-
 void Resolver::want(std::vector<IpAddress> backends) {
-  std::map<Key, Entry> wanted;
+  std::map<IpAddress, std::optional<Hop>> wanted;
   for (const IpAddress& backend : backends) {
-    const Key key = key_of(backend);
-    const auto known = entries_.find(key);
-    wanted.try_emplace(key, known != entries_.end() ? known->second : Entry{backend, {}});
+    const auto known = hops_.find(backend);
+    wanted.try_emplace(backend, known != hops_.end() ? known->second : std::nullopt);
   }
-  entries_ = std::move(wanted);
+  hops_ = std::move(wanted);
 }
 
-Result<std::vector<Resolver::Found>> Resolver::look() {
-  std::vector<Found> changed;
-  if (entries_.empty()) return changed;
+Resolver::Looked Resolver::look() {
+  Looked looked;
+  if (hops_.empty()) return looked;
   auto neighbours = kernel_.neighbours(index_);
-  if (!neighbours) return std::unexpected(neighbours.error());
+  if (!neighbours) return {{}, neighbours.error()};
   Table table;
-  for (const Neighbour& neighbour : *neighbours)
-    table.emplace(key_of(neighbour.address), neighbour);
-  std::map<Key, IpAddress> used;
-  for (auto& [key, entry] : entries_) {
-    auto hop = hop_of(entry.backend, table, used);
-    if (!hop) return std::unexpected(hop.error());
-    if (entry.hop == *hop) continue;
-    entry.hop = std::move(*hop);
-    changed.push_back({entry.backend, *entry.hop});
+  for (const Neighbour& neighbour : *neighbours) table.emplace(neighbour.address, neighbour);
+  std::set<IpAddress> used;
+  for (auto& [backend, known] : hops_) {
+    auto hop = hop_of(backend, table, used);
+    if (!hop) {
+      looked.failed = hop.error();  // what was found before is known from now on: it is told
+      break;
+    }
+    if (known == *hop) continue;
+    known = std::move(*hop);
+    looked.changed.push_back({backend, *known});
   }
-  for (const auto& [key, address] : used) {
+  for (const IpAddress& address : used) {
     if (const auto done = kernel_.use(index_, address); !done)
       log::debug("{}", done.error().message);
   }
-  return changed;
+  return looked;
 }
 
 Result<Hop> Resolver::hop_of(const IpAddress& backend, const Table& table,
-                             std::map<Key, IpAddress>& used) {
+                             std::set<IpAddress>& used) {
   const std::string to = config::to_text(backend);
   const auto route = kernel_.route(backend);
   if (!route) return std::unexpected(route.error());
@@ -88,10 +84,8 @@ Result<Hop> Resolver::hop_of(const IpAddress& backend, const Table& table,
                            name_of(route->interface), interface_)};
   }
   const IpAddress next = route->gateway.value_or(backend);
-  const auto found = table.find(key_of(next));
-  if (found == table.end() || (found->second.state & wants_use) != 0) {
-    used.emplace(key_of(next), next);
-  }
+  const auto found = table.find(next);
+  if (found == table.end() || (found->second.state & wants_use) != 0) used.insert(next);
   if (found != table.end() && (found->second.state & has_mac) != 0 && found->second.mac) {
     return Hop{found->second.mac, {}};
   }

@@ -9,7 +9,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "control/neighbours/kernel.h"
@@ -27,6 +30,8 @@ class Resolver {
  public:
   // Hops must leave through this interface, which the engine forwards on.
   static Result<Resolver> open(std::string interface, uint32_t index);
+  Resolver(Kernel kernel, std::string interface, uint32_t index)
+      : kernel_(std::move(kernel)), interface_(std::move(interface)), index_(index) {}
 
   // Those not named are forgotten.
   void want(std::vector<IpAddress> backends);
@@ -35,29 +40,24 @@ class Resolver {
     IpAddress backend;
     Hop hop;
   };
-  // Those that are not as they were at the last look, or new.
-  Result<std::vector<Found>> look();
+  struct Looked {
+    std::vector<Found> changed;   // those that are not as they were at the last look, or new
+    std::optional<Error> failed;  // what kept it from looking at the others
+  };
+  Looked look();
 
   // Addresses of this host.
   Result<std::vector<IpAddress>> own() { return kernel_.addresses(); }
 
  private:
-  using Key = std::array<uint32_t, 5>;  // family and address, to sort by
-  using Table = std::map<Key, Neighbour>;
-  struct Entry {
-    IpAddress backend;
-    std::optional<Hop> hop;
-  };
+  using Table = std::map<IpAddress, Neighbour>;
 
-  Resolver(Kernel kernel, std::string interface, uint32_t index)
-      : kernel_(std::move(kernel)), interface_(std::move(interface)), index_(index) {}
-  static Key key_of(const IpAddress& address);
-  Result<Hop> hop_of(const IpAddress& backend, const Table& table, std::map<Key, IpAddress>& used);
+  Result<Hop> hop_of(const IpAddress& backend, const Table& table, std::set<IpAddress>& used);
 
   Kernel kernel_;
   std::string interface_;
   uint32_t index_;
-  std::map<Key, Entry> entries_;
+  std::map<IpAddress, std::optional<Hop>> hops_;  // by backend; none: not looked at yet
 };
 
 }  // namespace fairlead::neighbours

@@ -42,9 +42,9 @@ class ResolverTest : public testing::Test {
   void ip(const std::string& command) { ASSERT_TRUE(VethPair::run("ip " + command)) << command; }
 
   std::vector<Resolver::Found> look() {
-    auto found = resolver->look();
-    EXPECT_TRUE(found) << found.error().message;
-    return found ? *found : std::vector<Resolver::Found>{};
+    Resolver::Looked looked = resolver->look();
+    EXPECT_FALSE(looked.failed) << looked.failed->message;
+    return std::move(looked.changed);
   }
 
   Hop hop(const std::string& backend) {

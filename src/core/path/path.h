@@ -53,6 +53,10 @@ FAIRLEAD_INLINE Outcome follow_flow(const F& frame, const T& tables, const Row& 
   }
   Outcome outcome{followed.reason, followed.state, service.service, service.vip, followed.backend};
   if (followed.backend != 0 && tables.backend(followed.backend).method == Method::nat) {
+    const bool v6 = tables.backend(followed.backend).flags & backend_flag::outer_v6;
+    if (v6 != (packet.family == Family::v6)) {  // a pool without backends of the VIP's family
+      return {Reason::no_backend, State::none, service.service, service.vip, 0};
+    }
     const State state = state_for_replies(followed.state, packet);
     const u64 known = static_cast<u64>(followed.backend) | static_cast<u64>(state) << 16 |
                       static_cast<u64>(service.service) << 32 | static_cast<u64>(service.vip) << 48;

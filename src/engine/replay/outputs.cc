@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include "engine/replay/outputs.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
+
+#include "base/fd.h"
 
 namespace fairlead::replay {
 namespace {
 
 constexpr size_t chunk = 64 * 1024;
+constexpr const char* stdout_path = "/dev/stdout";
 constexpr size_t longest = engine::CaptureReader::largest_frame;
 
 std::unexpected<Error> not_writable(const std::string& path) {
@@ -42,11 +49,20 @@ Result<void> check_distinct(const Options& options) {
   return {};
 }
 
+// Standard output as it is: opened by its name it would be cut where it goes to a file.
+std::FILE* open_text(const std::string& path) {
+  if (path != stdout_path) return std::fopen(path.c_str(), "we");
+  Fd copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+  std::FILE* file = copy ? ::fdopen(copy.get(), "w") : nullptr;
+  if (file) std::ignore = copy.release();
+  return file;
+}
+
 }  // namespace
 
 Outputs::Outputs(const Options& options, engine::CaptureWriter out)
     : out_(std::move(out)),
-      json_path_(options.json == "-" ? "/dev/stdout" : options.json),
+      json_path_(options.json == "-" ? stdout_path : options.json),
       text_(std::make_unique<fmt::memory_buffer>()) {}
 
 Result<Outputs> Outputs::create(const Options& options, engine::Precision precision) {
@@ -60,7 +76,7 @@ Result<Outputs> Outputs::create(const Options& options, engine::Precision precis
     outputs.passed_ = std::move(*passed);
   }
   if (!options.json.empty()) {
-    outputs.json_.reset(std::fopen(outputs.json_path_.c_str(), "we"));
+    outputs.json_.reset(open_text(outputs.json_path_));
     if (!outputs.json_) return not_writable(outputs.json_path_);
   }
   return outputs;

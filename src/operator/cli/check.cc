@@ -8,7 +8,9 @@
 #include <optional>
 #include <string>
 
+#include "base/text.h"
 #include "control/config/parse.h"
+#include "control/controller/unsupported.h"
 
 namespace fairlead::cli {
 namespace {
@@ -19,10 +21,6 @@ struct Options {
   bool keys = false;
 };
 
-std::string counted(size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
 void check_files(const Options& options) {
   const auto loaded = config::load(options.node_file, options.services_file);
   if (!loaded) {
@@ -31,6 +29,10 @@ void check_files(const Options& options) {
     }
     throw CLI::RuntimeError(1);
   }
+  const auto found = controller::unsupported(loaded->node, loaded->services);
+  for (const std::string& line : found.errors) fmt::print(stderr, "{}\n", line);
+  if (!found.errors.empty()) throw CLI::RuntimeError(1);
+  for (const std::string& line : found.warnings) fmt::print(stderr, "warning: {}\n", line);
   size_t backends = 0;
   for (const config::Pool& pool : loaded->services.pools) backends += pool.backends.size();
   fmt::print("{} with {} is valid: {}, {}, {}\n", options.node_file,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The order of things: configuration, HTTP port, engine and controller; READY once packets are
-// forwarded. SIGTERM and SIGINT end the loop, and with it everything, the engine last of all.
+// forwarded, and after a reload once it is in force or refused. SIGTERM and SIGINT end the loop;
+// then the HTTP port closes, the controller ends and, last of its parts, the engine.
 #include "operator/cli/run.h"
 
 #include <boost/asio/io_context.hpp>
@@ -25,6 +26,7 @@
 #include "base/version.h"
 #include "control/config/parse.h"
 #include "control/controller/daemon.h"
+#include "control/controller/unsupported.h"
 #include "operator/http/api.h"
 #include "operator/http/server.h"
 
@@ -46,11 +48,16 @@ struct Options {
 
 config::Configuration load(const std::string& node_file) {
   auto configuration = config::load(node_file);
-  if (configuration) return std::move(*configuration);
-  for (const config::Problem& problem : configuration.error()) {
-    fmt::print(stderr, "{}\n", problem.format());
+  if (!configuration) {
+    for (const config::Problem& problem : configuration.error()) {
+      fmt::print(stderr, "{}\n", problem.format());
+    }
+    throw CLI::RuntimeError(1);
   }
-  throw CLI::RuntimeError(1);
+  const auto found = controller::unsupported(configuration->node, configuration->services);
+  for (const std::string& line : found.errors) fmt::print(stderr, "{}\n", line);
+  if (!found.errors.empty()) throw CLI::RuntimeError(1);
+  return std::move(*configuration);
 }
 
 // A health check needs a descriptor for each backend at a time.
@@ -61,14 +68,17 @@ void raise_descriptors() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// This thread decides while others move packets: it goes before them, and not onto their cores as
-// long as there are others. Where that is not permitted it takes its turn like everyone.
-void go_before_packets(const std::vector<uint32_t>& workers) {
+// This thread decides while others move packets: it goes before them and, where cpu_affinity names
+// the cores of the user engine's workers, not onto those as long as there are others. Workers
+// without it are the kernel's to place, as is the driver's work. Where going first is not
+// permitted, this thread takes its turn like everyone.
+void go_before_packets(const config::Forwarder& forwarder) {
   constexpr int before_ksoftirqd = -10;
   ::setpriority(PRIO_PROCESS, 0, before_ksoftirqd);
   cpu_set_t cores;
-  if (workers.empty() || ::sched_getaffinity(0, sizeof cores, &cores) != 0) return;
-  for (const uint32_t core : workers) {
+  if (forwarder.engine != config::EngineKind::user || forwarder.cpu_affinity.empty()) return;
+  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return;
+  for (const uint32_t core : forwarder.cpu_affinity) {
     if (core < CPU_SETSIZE) CPU_CLR(core, &cores);
   }
   if (CPU_COUNT(&cores) != 0) ::sched_setaffinity(0, sizeof cores, &cores);
@@ -86,32 +96,37 @@ void notify_reloading() {
 
 class Run {
  public:
-  explicit Run(const Options& options) : configuration_(load(options.node_file)) {}
-
-  void run() {
+  void run(config::Configuration configuration) {
     raise_descriptors();
-    const std::string& where = configuration_.node.node.http;
-    auto server = http::Server::listen(loop_, where, http::make_api([this] { return view(); }));
+    const config::Forwarder forwarder = configuration.node.forwarder;
+    http_ = configuration.node.node.http;
+    interface_ = forwarder.interface;
+    auto server = http::Server::listen(loop_, http_, http::make_api([this] { return view(); }));
     if (!server) fail(server.error());
     server_ = std::move(*server);
 
-    Daemon::Options options{.configuration = configuration_,
-                            .services_file = configuration_.node.control_plane.services,
-                            .seed = std::random_device()(),
-                            .started = [this](Result<void> done) { started(std::move(done)); }};
-    auto daemon = Daemon::start(loop_, std::move(options));
+    auto daemon =
+        Daemon::start(loop_, {.configuration = std::move(configuration),
+                              .seed = std::random_device()(),
+                              .started = [this](Result<void> done) { started(std::move(done)); },
+                              .reloaded = [this] { notify_ready(); }});
     if (!daemon) fail(daemon.error());
     daemon_ = std::move(*daemon);
-    go_before_packets(configuration_.node.forwarder.cpu_affinity);  // after workers were started
+    go_before_packets(forwarder);  // after workers were started, which inherit it
     wait_for_signal();
     loop_.run();
+    server_.reset();
     daemon_.reset();
     if (!failed_.message.empty()) fail(failed_);
     log::info("stopped");
   }
 
  private:
-  controller::View view() const { return daemon_ ? daemon_->view() : controller::View{}; }
+  controller::View view() const {
+    controller::View view = daemon_ ? daemon_->view() : controller::View{};
+    view.connections = {server_->connections(), http::limits::connections};
+    return view;
+  }
 
   void started(Result<void> done) {
     if (!done) {
@@ -119,9 +134,14 @@ class Run {
       loop_.stop();
       return;
     }
-    log::info("fairlead {} forwards; http on {}", version, configuration_.node.node.http);
-    notify(
-        fmt::format("READY=1\nSTATUS=forwarding on {}", configuration_.node.forwarder.interface));
+    log::info("fairlead {} forwards; http on {}", version, http_);
+    forwards_ = true;
+    notify_ready();
+  }
+
+  // A reload that comes before it forwards is a part of the start.
+  void notify_ready() {
+    if (forwards_) notify(fmt::format("READY=1\nSTATUS=forwarding on {}", interface_));
   }
 
   void wait_for_signal() {
@@ -130,7 +150,6 @@ class Run {
       if (signal == SIGHUP) {
         notify_reloading();
         daemon_->reload();
-        notify("READY=1");
         return wait_for_signal();
       }
       // A second one kills: whoever sends it does not want to wait any longer.
@@ -141,8 +160,9 @@ class Run {
     });
   }
 
-  config::Configuration configuration_;
+  std::string http_, interface_;  // of node.toml
   Error failed_;
+  bool forwards_ = false;
   asio::io_context loop_{1};
   asio::signal_set signals_{loop_, SIGTERM, SIGINT, SIGHUP};
   std::unique_ptr<http::Server> server_;
@@ -154,7 +174,7 @@ void run(const Options& options) {
   if (!level) fail(level.error());
   log::set_level(*level);
   try {
-    Run(options).run();
+    Run().run(load(options.node_file));
   } catch (const boost::system::system_error& error) {  // of Asio, when descriptors run out
     fail({error.what()});
   }
@@ -169,7 +189,9 @@ void add_run_command(CLI::App& app) {
   command->add_option("-c,--config", options->node_file, "node.toml of this machine")
       ->capture_default_str();
   command->add_option("--log-level", options->log_level, "debug, info, warning or error")
-      ->capture_default_str();
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str()
+      ->type_name("");
   command->callback([options] { run(*options); });
 }
 

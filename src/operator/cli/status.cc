@@ -61,13 +61,7 @@ void print_status(const Json& status) {
   const Json& engine = status.at("engine");
   fmt::print("node        {}, fairlead {}, up {}\n", text(status, "node"), text(status, "version"),
              uptime(status.value("uptime_s", 0.0)));
-  const std::string mode = text(engine, "mode");
-  const uint64_t workers = engine.value("workers", uint64_t{0});
-  const bool user = text(engine, "name") == "user";
-  fmt::print("engine      {} on {}, {} XDP{}, {} worker{}\n", text(engine, "name"),
-             text(engine, "interface"), mode,
-             user ? (engine.value("zero_copy", false) ? ", zero-copy" : ", copy mode") : "",
-             workers, workers == 1 ? "" : "s");
+  fmt::print("engine      {}\n", engine.at("text").get<std::string>());
   if (const std::string note = text(engine, "note"); !note.empty())
     fmt::print("            {}\n", note);
   fmt::print("forwarding  {}\n", status.value("forwarding", false) ? "yes" : "not yet");

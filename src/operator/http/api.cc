@@ -28,32 +28,57 @@ Response one_of(const Json& list, std::string_view kind, const std::string& id) 
   return problem(404, fmt::format("there is no {} {}", kind, id));
 }
 
+// What is served at a path, or below it: then `rest` is what comes behind.
+struct Route {
+  std::string_view path;
+  Response (*make)(const ViewOf& view, const std::string& rest);
+};
+
 // The view is made only for those who need it: it sums over all backends and workers.
-Response route(const std::string& path, const ViewOf& view) {
-  constexpr std::string_view vip = "/v1/vips/", pool = "/v1/pools/";
-  if (path == "/healthz") return text(200, "ok\n");
-  if (path == "/readyz") {
-    return view().forwarding ? text(200, "ready\n") : text(503, "not forwarding yet\n");
+constexpr Route routes[] = {
+    {"/healthz", [](const ViewOf&, const std::string&) { return text(200, "ok\n"); }},
+    {"/readyz",
+     [](const ViewOf& view, const std::string&) {
+       return view().forwarding ? text(200, "ready\n") : text(503, "not forwarding yet\n");
+     }},
+    {"/metrics",
+     [](const ViewOf& view, const std::string&) {
+       return Response{.type = "text/plain; version=0.0.4; charset=utf-8",
+                       .body = metrics::text_of(view())};
+     }},
+    {"/v1/status",
+     [](const ViewOf& view, const std::string&) { return answer(status_json(view())); }},
+    {"/v1/vips", [](const ViewOf& view, const std::string&) { return answer(vips_json(view())); }},
+    {"/v1/pools",
+     [](const ViewOf& view, const std::string&) { return answer(pools_json(view())); }},
+    {"/v1/backends",
+     [](const ViewOf& view, const std::string&) { return answer(backends_json(view())); }},
+    {"/v1/vips/", [](const ViewOf& view,
+                     const std::string& id) { return one_of(vips_json(view()), "VIP", id); }},
+    {"/v1/pools/", [](const ViewOf& view,
+                      const std::string& id) { return one_of(pools_json(view()), "pool", id); }},
+};
+
+const Route* find(std::string_view path) {
+  for (const Route& route : routes) {
+    if (route.path.ends_with('/') ? path.starts_with(route.path) : path == route.path) {
+      return &route;
+    }
   }
-  if (path == "/metrics") {
-    return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics::text_of(view())};
-  }
-  if (path == "/v1/status") return answer(status_json(view()));
-  if (path == "/v1/vips") return answer(vips_json(view()));
-  if (path == "/v1/pools") return answer(pools_json(view()));
-  if (path == "/v1/backends") return answer(backends_json(view()));
-  if (path.starts_with(vip)) return one_of(vips_json(view()), "VIP", path.substr(vip.size()));
-  if (path.starts_with(pool)) return one_of(pools_json(view()), "pool", path.substr(pool.size()));
-  return problem(404, fmt::format("nothing is served at {}", path));
+  return nullptr;
 }
 
 }  // namespace
 
 Handler make_api(ViewOf view) {
   return [view = std::move(view)](const Request& request) {
-    Response response = route(request.path, view);
-    if (request.method == "GET" || response.status == 404) return response;
-    response = problem(405, fmt::format("{} takes GET", request.path));
+    const Route* route = find(request.path);
+    if (!route) return problem(404, fmt::format("nothing is served at {}", request.path));
+    if (request.method == "GET") {
+      const bool below = route->path.ends_with('/');
+      return route->make(view, below ? request.path.substr(route->path.size()) : "");
+    }
+    Response response = problem(405, fmt::format("{} takes GET", request.path));
     response.allow = "GET, HEAD";
     return response;
   };

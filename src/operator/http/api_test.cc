@@ -60,6 +60,7 @@ TEST(Api, StatusTellsEngineGenerationsAndSums) {
   EXPECT_EQ(status["node"], "n1");
   EXPECT_EQ(status["engine"]["mode"], "native");
   EXPECT_EQ(status["engine"]["workers"], 2);
+  EXPECT_EQ(status["engine"]["text"], "xdp on eth0: native XDP, 2 workers");
   EXPECT_EQ(status["generation"], 3);
   EXPECT_EQ(status["packets"]["forward"], 12);
   EXPECT_EQ(status["packets"]["drop"], 2);
@@ -108,10 +109,21 @@ TEST(Api, AnotherMethodIsAProblemThatNamesTheRightOnes) {
   EXPECT_EQ(response.allow, "GET, HEAD");
 }
 
+TEST(Api, NoAnswerIsMadeForAMethodThatIsRefused) {
+  const Handler handler = make_api([]() -> View {
+    ADD_FAILURE() << "the view was made";
+    return {};
+  });
+  EXPECT_EQ(handler({.method = "POST", .path = "/metrics"}).status, 405u);
+  EXPECT_EQ(handler({.method = "DELETE", .path = "/v1/pools/web"}).status, 405u);
+  EXPECT_EQ(handler({.method = "POST", .path = "/nothing"}).status, 404u);
+}
+
 TEST(Api, TextThatIsNotUtf8DoesNotBreakTheAnswer) {
   View view = sample();
   view.pools[0].backends[0].reason = "status \xff";
-  EXPECT_NO_THROW(ask("/v1/pools", "GET", view));
+  const json pools = json::parse(ask("/v1/pools", "GET", view).body);
+  EXPECT_EQ(pools[0]["backends"][0]["reason"], "status \xef\xbf\xbd") << "U+FFFD in its place";
 }
 
 TEST(Api, MetricsAreServedAsPrometheusWantsThem) {

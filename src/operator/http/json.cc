@@ -18,12 +18,6 @@ using controller::View;
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-std::string_view name_of(engine::Mode mode) {
-  return mode == engine::Mode::native    ? "native"
-         : mode == engine::Mode::generic ? "generic"
-                                         : "automatic";
-}
-
 using Names = std::pair<std::string_view, std::string_view>;
 using Counts = std::map<Names, const core::BackendCounters*>;
 
@@ -89,6 +83,7 @@ Json status_json(const View& view) {
             {"mode", name_of(view.engine.mode)},
             {"zero_copy", view.engine.zero_copy},
             {"workers", view.engine.workers},
+            {"text", to_text(view.engine)},
             {"note", view.engine.note}}},
           {"generation", view.config_generation},
           {"table_generation", view.table_generation},

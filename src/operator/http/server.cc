@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <utility>
@@ -26,6 +27,7 @@ using Local = asio::local::stream_protocol;
 using Tcp = asio::ip::tcp;
 
 constexpr std::chrono::milliseconds out_of_descriptors(100);
+constexpr mode_t socket_mode = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP;
 
 template <class Protocol>
 class Listener final : public Server {
@@ -42,14 +44,21 @@ class Listener final : public Server {
     if (!path_.empty()) std::filesystem::remove(path_, ignored);
   }
 
+  uint32_t connections() const override { return shared_->connections; }
+
   error_code open(const typename Protocol::endpoint& endpoint) {
     error_code error;
     acceptor_.open(endpoint.protocol(), error);
     if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+    // The name gets the mode of the socket less the umask: nobody else is let in before the chmod.
+    if (!error && !path_.empty()) ::fchmod(acceptor_.native_handle(), socket_mode);
     if (!error) acceptor_.bind(endpoint, error);
     if (error) {
       path_.clear();  // not ours
       return error;
+    }
+    if (!path_.empty() && ::chmod(path_.c_str(), socket_mode) != 0) {
+      return {errno, boost::system::system_category()};
     }
     acceptor_.listen(asio::socket_base::max_listen_connections, error);
     if (!error) accept();
@@ -122,7 +131,6 @@ Result<std::unique_ptr<Server>> Server::listen(asio::io_context& loop, const std
     if (const auto error = listener->open(Local::endpoint(place->path)); error) {
       return std::unexpected(in_the_way(where, error));
     }
-    ::chmod(place->path.c_str(), S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP);
     return listener;
   }
   auto listener = std::make_unique<Listener<Tcp>>(loop, "", std::move(handler));

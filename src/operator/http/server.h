@@ -46,6 +46,7 @@ Response problem(unsigned status, std::string detail);
 class Server {
  public:
   virtual ~Server() = default;
+  virtual uint32_t connections() const = 0;  // open now, limits::connections at most
   // `where` is "ADDRESS:PORT" or the path of a unix socket. Error: what is in the way.
   static Result<std::unique_ptr<Server>> listen(boost::asio::io_context& loop,
                                                 const std::string& where, Handler handler);

@@ -8,6 +8,7 @@
 #include <boost/asio/write.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <filesystem>
@@ -95,6 +96,24 @@ TEST_F(ServerTest, HeadHasNoBody) {
   EXPECT_THAT(answer, testing::EndsWith("\r\n\r\n"));
 }
 
+TEST_F(ServerTest, ARequestAfterAHeadGetsItsBodyAlsoWhenItIsWrong) {
+  const std::string answer = talk("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\nGET /%zz HTTP/1.1\r\n\r\n");
+  const size_t second = answer.find("HTTP/1.1 400 ");
+  ASSERT_NE(second, std::string::npos) << answer;
+  EXPECT_THAT(answer.substr(second), HasSubstr("two hexadecimal digits"));
+}
+
+TEST_F(ServerTest, CountsItsConnections) {
+  EXPECT_EQ(server->connections(), 0u);
+  auto socket = connect();
+  asio::write(socket, asio::buffer(std::string("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")));
+  char byte = 0;
+  asio::read(socket, asio::buffer(&byte, 1));
+  loop.stop();
+  thread.join();
+  EXPECT_EQ(server->connections(), 1u);
+}
+
 TEST_F(ServerTest, RefusesWhatIsNotHttp) {
   EXPECT_THAT(talk("hello world, this is not http\r\n\r\n"), StartsWith("HTTP/1.1 400 "));
 }
@@ -169,6 +188,17 @@ TEST_F(UnixSocketTest, ServesOnAPathAndRemovesItAtTheEnd) {
   EXPECT_EQ(answer->body, "{}");
   server->reset();
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(UnixSocketTest, IsForItsOwnerAndGroupWhateverTheUmask) {
+  const mode_t before = ::umask(0077);
+  asio::io_context loop{1};
+  const auto server = Server::listen(loop, path, nullptr);
+  ::umask(before);
+  ASSERT_TRUE(server) << server.error().message;
+  using std::filesystem::perms;
+  EXPECT_EQ(std::filesystem::status(path).permissions(),
+            perms::owner_read | perms::owner_write | perms::group_read | perms::group_write);
 }
 
 TEST_F(UnixSocketTest, TakesThePlaceOfASocketThatWasLeftBehind) {

@@ -52,6 +52,7 @@ class Session : public std::enable_shared_from_this<Session> {
   ~Session() { shared_->connections--; }
 
   void read() {
+    head_ = false;
     parser_.emplace();
     parser_->header_limit(limits::head_bytes);
     parser_->body_limit(limits::body_bytes);

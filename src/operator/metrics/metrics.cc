@@ -140,6 +140,13 @@ void control(const View& view, Families& out) {
   }
   out.histogram("fairlead_health_check_seconds", "Time from the begin of a check to its answer.",
                 view.check_latency);
+  out.gauge("fairlead_health_checks_in_flight", "Health checks that wait for their answer.")
+      .add({}, view.probes.now);
+  out.gauge("fairlead_health_checks_in_flight_limit", "More wait for their turn.")
+      .add({}, view.probes.most);
+  out.gauge("fairlead_http_connections", "Clients of this port.").add({}, view.connections.now);
+  out.gauge("fairlead_http_connections_limit", "More are closed at once.")
+      .add({}, view.connections.most);
   out.gauge("fairlead_config_generation", "Rises with each configuration that is applied.")
       .add({}, view.config_generation);
   out.counter("fairlead_config_reloads_total", "Configurations that came while running.")
@@ -149,11 +156,10 @@ void control(const View& view, Families& out) {
       .add({}, view.last_reload);
   out.histogram("fairlead_table_rebuild_seconds", "Time to plan and publish new tables.",
                 view.rebuild);
-  const bool native = view.engine.mode == engine::Mode::native;
   out.gauge("fairlead_engine_info", "How packets are received and sent.")
       .add({{"engine", view.engine.engine},
             {"interface", view.engine.interface},
-            {"mode", native ? "native" : "generic"},
+            {"mode", name_of(view.engine.mode)},
             {"zero_copy", view.engine.zero_copy ? "true" : "false"}},
            uint64_t{1});
   out.gauge("fairlead_build_info", "The program.")

@@ -79,6 +79,17 @@ TEST(Metrics, AnswersToHealthChecksAreCountedByPoolAndResult) {
   EXPECT_THAT(text, Not(HasSubstr("result=\"passed\"")));
 }
 
+TEST(Metrics, WhatIsBoundedIsShownWithItsLimit) {
+  View view;
+  view.probes = {17, 4'096};
+  view.connections = {3, 64};
+  const std::string text = text_of(view);
+  EXPECT_THAT(text, HasSubstr("fairlead_health_checks_in_flight 17\n"));
+  EXPECT_THAT(text, HasSubstr("fairlead_health_checks_in_flight_limit 4096\n"));
+  EXPECT_THAT(text, HasSubstr("fairlead_http_connections 3\n"));
+  EXPECT_THAT(text, HasSubstr("fairlead_http_connections_limit 64\n"));
+}
+
 TEST(Metrics, AScrapeOfTenThousandBackendsIsNotSlow) {
   View view;
   auto& pool = view.pools.emplace_back();
