@@ -93,11 +93,17 @@ FAIRLEAD_INLINE constexpr Transition transition(State state, Event event) {
   return {static_cast<State>(to & 7), (to & new_bit) != 0};
 }
 
+// At most `ttl` ticks ago. Who reads may be a few ticks behind who wrote: that is not long ago.
+FAIRLEAD_INLINE bool is_within(Tick seen, Tick now, Tick ttl) {
+  constexpr Tick behind = 16;
+  return now - seen + behind <= ttl + behind;
+}
+
 // An entry lives while this many ticks or fewer have begun since its last packet: at least its TTL
 // and less than one tick more.
 FAIRLEAD_INLINE bool is_live(Meta meta, Tick now, const Settings& settings) {
   const u32 state = static_cast<u32>(state_of(meta)) & 7;
-  return now - seen_of(meta) <= settings.ttl[state] && state_of(meta) != State::none;
+  return is_within(seen_of(meta), now, settings.ttl[state]) && state_of(meta) != State::none;
 }
 
 // Keys and lines.

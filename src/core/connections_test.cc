@@ -83,6 +83,13 @@ TEST(Transition, AnOpeningPacketNeverLowersAConnectionThatIsOpen) {
   }
 }
 
+TEST(IsLive, AnEntryThatAnotherWroteInTheNextTickIsLive) {
+  const TestTables tables;
+  for (const Tick now : {0u, 1000u, 0xffff'ffffu}) {
+    EXPECT_TRUE(is_live(meta_of(now + 1, 1, State::udp, 1), now, tables.settings())) << now;
+  }
+}
+
 TEST(IsLive, AnEntryLivesItsTtlAndLessThanATickMore) {
   const TestTables tables;
   const Settings& settings = tables.settings();

@@ -23,7 +23,10 @@ FAIRLEAD_INLINE u64 fragment_hash(const Settings& settings, const Packet& packet
     h = mix(h, static_cast<u64>(packet.source.word[i]) << 32 | packet.destination.word[i], k1);
     if (packet.family == Family::v4) break;
   }
-  h = mix(h, static_cast<u64>(packet.fragment_id) << 16 | packet.protocol, k2);
+  // In IPv6 the header that follows the fragment header may be an extension, and only the first
+  // fragment tells what comes after it: RFC 8200 section 4.5 does without the protocol.
+  const u8 protocol = packet.family == Family::v4 ? packet.protocol : u8{0};
+  h = mix(h, static_cast<u64>(packet.fragment_id) << 16 | protocol, k2);
   h = mix(h, static_cast<u64>(packet.family) ^ settings.seed[0], k3);
   return h | 1;  // 0 is an empty way
 }
@@ -39,7 +42,7 @@ FAIRLEAD_INLINE u32 find_fragment(const T& tables, u64 hash) {
     for (u32 way = 0; way < narrow_ways; way++) {
       const Meta meta = line.meta[way];
       if (line.key[way] != hash || tag_of(meta) != tag) continue;
-      const bool live = tables.now() - seen_of(meta) <= tables.settings().fragment_ttl;
+      const bool live = is_within(seen_of(meta), tables.now(), tables.settings().fragment_ttl);
       return live ? backend_of(meta) : 0;
     }
   }
@@ -59,7 +62,7 @@ FAIRLEAD_INLINE void remember_fragment(const T& tables, u64 hash, u32 backend) {
     at = i == 0 ? home : other_of(home, tag);
     const NarrowBucket& line = tables.fragment_line(at);
     for (u32 w = 0; w < narrow_ways; w++) {
-      const bool old = now - seen_of(line.meta[w]) > tables.settings().fragment_ttl;
+      const bool old = !is_within(seen_of(line.meta[w]), now, tables.settings().fragment_ttl);
       if (line.key[w] == hash || line.key[w] == 0 || old) {
         way = w;
         break;

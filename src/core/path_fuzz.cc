@@ -73,7 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool forwarded = !slow && verdict_of(outcome.reason) == Verdict::forward;
   u32 overhead = 0;
   if (forwarded) {
-    demand(outcome.backend != 0 && outcome.service != 0);
+    demand(outcome.backend != 0 && (outcome.service != 0 || outcome.reason == Reason::fragment));
     overhead = world.tables.backend(outcome.backend).flags & backend_flag::outer_v6 ? 44 : 24;
   }
   demand(after.size() == before.size() + overhead);

@@ -149,9 +149,9 @@ static_assert(sizeof(Translation) == 64);
 using Slot = u16;  // a backend id; 0 where a pool has nobody
 
 namespace backend_flag {
-constexpr u8 takes_new = 1;    // active, up, weight > 0 (or the pool fails open)
-constexpr u8 keeps_known = 2;  // its live connections stay: usable, draining or weight 0
-constexpr u8 outer_v6 = 4;  // the backend's address is IPv6, and so the outer header
+constexpr u8 takes_new = 1;            // active, up, weight > 0 (or the pool fails open)
+constexpr u8 keeps_known = 2;          // its live connections stay: usable, draining or weight 0
+constexpr u8 outer_v6 = 4;             // the backend's address is IPv6, and so the outer header
 constexpr u8 snat = 8;                 // nat: the source becomes the node's, too
 constexpr u8 fixed = outer_v6 | snat;  // no matter of health
 }  // namespace backend_flag

@@ -52,8 +52,9 @@ FAIRLEAD_INLINE u64 request_key(const Settings& settings, const PacketOrFlow& pa
 
 // The key of later fragments of a reply, by what they have in common with the first.
 FAIRLEAD_INLINE u64 reply_fragment_key(const Settings& settings, const Packet& packet) {
+  const u8 protocol = packet.family == Family::v4 ? packet.protocol : u8{0};  // fragments.h
   const u64 addresses =
-      flow_hash(settings, packet.family, packet.source, packet.destination, 0, 0, packet.protocol);
+      flow_hash(settings, packet.family, packet.source, packet.destination, 0, 0, protocol);
   return hash_detail::mix(addresses ^ settings.seed[1], packet.fragment_id, hash_detail::k2) | 1;
 }
 

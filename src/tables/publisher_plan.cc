@@ -20,20 +20,23 @@ using core::RowKind;
 
 bool has_table(const Pool& pool) { return pool.table != nullptr && !pool.table->empty(); }
 
-// GUE to an IPv6 backend: the outer UDP checksum covers the whole packet.
-bool needs_slow_path(const Pool& pool) {
-  return std::ranges::any_of(pool.members, [](const Member& member) {
-    return member.line.method == core::Method::gue &&
-           (member.line.flags & core::backend_flag::outer_v6);
+// GUE to an IPv6 backend: the outer UDP checksum covers the whole packet. A connection may be with
+// a backend of any pool, one that its service had before.
+bool needs_slow_path(const Snapshot& snapshot) {
+  return std::ranges::any_of(snapshot.pools, [](const Pool& pool) {
+    return std::ranges::any_of(pool.members, [](const Member& member) {
+      return member.line.method == core::Method::gue &&
+             (member.line.flags & core::backend_flag::outer_v6);
+    });
   });
 }
 
-uint16_t flags_of(const Vip& vip, const Service& service, const Pool& pool) {
+uint16_t flags_of(const Vip& vip, const Service& service, bool slow) {
   const bool single = vip.prefix_length == core::host_length(vip.family);
   const bool wide = !single || service.port == 0 || service.protocol == 0;
   return static_cast<uint16_t>((wide ? core::row_flag::wide : 0) |
                                (service.client_ip ? core::row_flag::client_ip : 0) |
-                               (needs_slow_path(pool) ? core::row_flag::slow : 0));
+                               (slow ? core::row_flag::slow : 0));
 }
 
 // Longest first, each + 1, 0 behind the last; false if there are too many.
@@ -151,6 +154,7 @@ Result<void> Publisher::State::place_rows(const Snapshot& next, Plan& plan) cons
     row.id.flags = vip.answers_ping ? 0 : core::row_flag::ping_drop;
     fits = fits && rows.insert(row);
   }
+  const bool slow = needs_slow_path(next);
   for (size_t s = 0; s < next.services.size(); s++) {
     const Service& service = next.services[s];
     const Vip& vip = next.vips[service.vip];
@@ -160,7 +164,7 @@ Result<void> Publisher::State::place_rows(const Snapshot& next, Plan& plan) cons
                   .service = static_cast<uint16_t>(plan.services[s]),
                   .vip = static_cast<uint16_t>(plan.vips[service.vip]),
                   .table = plan.tables[service.pool]};
-    row.id.flags = flags_of(vip, service, next.pools[service.pool]);
+    row.id.flags = flags_of(vip, service, slow);
     fits = fits && rows.insert(row);
   }
   for (const core::Family family : {core::Family::v4, core::Family::v6}) {

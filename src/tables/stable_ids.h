@@ -77,6 +77,9 @@ class StableIds {
     }
     created_.clear();
     passed_over_.clear();
+    if (resting_.size() > 2 * entries_.size()) {
+      std::erase_if(resting_, [this](const Resting& resting) { return is_stale(resting); });
+    }
   }
 
   void abort() {
@@ -106,6 +109,12 @@ class StableIds {
     Key key;
     uint64_t free_at_ms;  // differs from the entry's if it returned meanwhile
   };
+
+  // It returned after it was put there.
+  bool is_stale(const Resting& resting) const {
+    const auto found = entries_.find(resting.key);
+    return found == entries_.end() || found->second.free_at_ms != resting.free_at_ms;
+  }
 
   // Ids that nobody had yet go first: the others rest as long as possible.
   uint32_t free_id(uint64_t now_ms) {

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "base/fd.h"
+#include "core/limits.h"
 
 namespace fairlead::engine {
 namespace {
@@ -91,6 +92,17 @@ Result<Interface> find_interface(const std::string& name) {
   }
   found.receive_queues = receive_queues(socket.get(), name);
   return found;
+}
+
+Result<uint32_t> served_queues(const Interface& interface) {
+  constexpr uint32_t most = core::limits::workers;
+  if (interface.receive_queues > most) {
+    return failure(
+        fmt::format("interface {}: has {} receive queues, and at most {} can be served; "
+                    "lower them with `ethtool -L {} combined {}`",
+                    interface.name, interface.receive_queues, most, interface.name, most));
+  }
+  return std::max(interface.receive_queues, 1u);
 }
 
 }  // namespace fairlead::engine

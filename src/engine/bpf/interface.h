@@ -23,4 +23,8 @@ struct Interface {
 // Error: there is no such interface, or it is not Ethernet.
 Result<Interface> find_interface(const std::string& name);
 
+// How many receive queues there are, each of which has a worker; at least 1. Error: more than
+// limits::workers.
+Result<uint32_t> served_queues(const Interface& interface);
+
 }  // namespace fairlead::engine

@@ -16,9 +16,9 @@ class QueueSink final : public SlowPath::Sink {
 
   void send(uint64_t, std::span<const uint8_t> bytes) override {
     engine::HeldFrame frame;
-    if (!queue_.lend(frame)) return;  // as with a full transmit ring, the network has lost it
+    // As with a full transmit ring, what cannot be lent is lost in the network.
+    if (!queue_.lend(frame, static_cast<uint32_t>(bytes.size()))) return;
     std::ranges::copy(bytes, frame.data);
-    frame.length = static_cast<uint32_t>(bytes.size());
     queue_.transmit(frame);
   }
   void settle(uint64_t, const core::Outcome&) override {}

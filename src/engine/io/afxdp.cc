@@ -244,14 +244,14 @@ void AfXdpQueue::release(const HeldFrame& frame) {
   free_.push_back(frame.chunk);
 }
 
-bool AfXdpQueue::lend(HeldFrame& frame) {
-  if (free_.empty()) return false;
+bool AfXdpQueue::lend(HeldFrame& frame, uint32_t length) {
+  if (free_.empty() || length > (1u << chunk_shift_) - frame_offset) return false;
   const uint32_t chunk = free_.back();
   free_.pop_back();
   move(chunk, Place::free, Place::held);
   held_++;
   frame = {.data = memory_.data() + (uint64_t{chunk} << chunk_shift_) + frame_offset,
-           .length = 0,
+           .length = length,
            .room = frame_offset,
            .chunk = chunk};
   return true;

@@ -57,7 +57,7 @@ class AfXdpQueue {
   size_t receive(std::span<HeldFrame> frames);
   void transmit(const HeldFrame& frame);
   void release(const HeldFrame& frame);
-  bool lend(HeldFrame& frame);
+  bool lend(HeldFrame& frame, uint32_t length);
   void flush();
   void wait(std::chrono::milliseconds timeout);
 

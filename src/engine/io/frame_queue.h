@@ -36,8 +36,9 @@ concept FrameQueue = requires(Q queue, std::span<HeldFrame> frames, const HeldFr
   queue.transmit(frame);
   // Has no use for the frame.
   queue.release(frame);
-  // Lends an empty frame with room in front, to be filled and transmitted; false: there is none.
-  { queue.lend(*frames.data()) } -> std::same_as<bool>;
+  // Lends a frame of so many bytes to be filled and transmitted; false: there is none, or it does
+  // not fit into a chunk.
+  { queue.lend(*frames.data(), uint32_t()) } -> std::same_as<bool>;
   // Makes the kernel see what was transmitted.
   queue.flush();
   // Sleeps until there may be something to receive, at most this long.

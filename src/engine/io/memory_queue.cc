@@ -52,11 +52,11 @@ void MemoryQueue::release(const HeldFrame& frame) {
   put_back(frame);
 }
 
-bool MemoryQueue::lend(HeldFrame& frame) {
-  if (free_.empty()) return false;
+bool MemoryQueue::lend(HeldFrame& frame, uint32_t length) {
+  if (free_.empty() || length > largest_frame) return false;
   const uint32_t chunk = free_.back();
   free_.pop_back();
-  frame = {place_of(chunk), 0, frame_offset, chunk};
+  frame = {place_of(chunk), length, frame_offset, chunk};
   held_++;
   return true;
 }

@@ -29,7 +29,7 @@ class MemoryQueue {
   size_t receive(std::span<HeldFrame> frames);
   void transmit(const HeldFrame& frame);
   void release(const HeldFrame& frame);
-  bool lend(HeldFrame& frame);
+  bool lend(HeldFrame& frame, uint32_t length);
   void flush() {}
   void wait(std::chrono::milliseconds) {}
 

@@ -4,10 +4,6 @@
 
 #include <bpf/bpf.h>
 #include <fmt/format.h>
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,22 +11,10 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/bpf/grace.h"
 #include "fairlead_stub.bpf.h"
 
 namespace fairlead::user {
-namespace {
-
-// Returns when every CPU has left what it was doing in the kernel (RCU). Kernels with nohz_full
-// CPUs do not offer that; no packet is looked up for as long as the pause then.
-void wait_for_kernel() {
-  constexpr timespec pause{.tv_sec = 0, .tv_nsec = 100'000'000};
-  if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) {
-    ::nanosleep(&pause, nullptr);
-  }
-}
-
-}  // namespace
-
 Result<Stub> Stub::attach(const engine::Interface& interface, engine::Mode mode,
                           const tables::Capacity& capacity) {
   auto object = engine::BpfObject::open("fairlead_stub", bpf::fairlead_stub());
@@ -82,7 +66,7 @@ void Stub::publish(const tables::Memory& memory) {
   std::ranges::copy(memory.settings->ttl, settings_->ttl);
   settings_->translates = memory.settings->translates;
   std::atomic_ref(settings_->generation).store(to, std::memory_order_release);
-  wait_for_kernel();
+  engine::wait_for_kernel();
 }
 
 }  // namespace fairlead::user

@@ -46,7 +46,7 @@ class ManyFlows {
   }
   void transmit(const engine::HeldFrame& frame) { queue_.transmit(frame); }
   void release(const engine::HeldFrame& frame) { queue_.release(frame); }
-  bool lend(engine::HeldFrame& frame) { return queue_.lend(frame); }
+  bool lend(engine::HeldFrame& frame, uint32_t length) { return queue_.lend(frame, length); }
   void flush() {}
   void wait(std::chrono::milliseconds) {}
   size_t flows() const { return order_.size(); }

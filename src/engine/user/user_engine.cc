@@ -36,19 +36,14 @@ uint64_t now_ms() {
 
 // Every receive queue needs a worker: what arrives on another one would go to the host.
 Result<uint32_t> count_workers(const engine::Options& options, const Interface& interface) {
-  const uint32_t queues = interface.receive_queues;
-  if (queues > core::limits::workers) {
-    return failure(fmt::format(
-        "interface {}: has {} receive queues, and at most {} can be served; "
-        "lower them with `ethtool -L {} combined {}`",
-        interface.name, queues, core::limits::workers, interface.name, core::limits::workers));
-  }
-  if (options.workers != 0 && options.workers < queues) {
+  const auto queues = engine::served_queues(interface);
+  if (!queues) return queues;
+  if (options.workers != 0 && options.workers < *queues) {
     return failure(
         fmt::format("interface {}: has {} receive queues, and each needs a thread of its "
                     "own; set num_threads = 0, or lower the queues with `ethtool -L {} "
                     "combined {}`",
-                    interface.name, queues, interface.name, options.workers));
+                    interface.name, *queues, interface.name, options.workers));
   }
   return queues;
 }

@@ -18,6 +18,7 @@
 #include "core/path/path.h"
 #include "engine/host/queue_sink.h"
 #include "engine/host/tables.h"
+#include "engine/host/turns.h"
 #include "engine/io/frame_queue.h"
 #include "engine/user/batch.h"
 
@@ -86,15 +87,8 @@ class Worker {
     return frames.size();
   }
 
-  // Returns when the batch that is being worked on, if any, is done. Called by the thread that has
-  // published. Adding nothing is a read that no later or earlier access passes: fences say the
-  // same, but not to ThreadSanitizer.
-  void wait_for_batch() {
-    const uint64_t seen = turns_.fetch_add(0, std::memory_order_seq_cst);
-    while (seen % 2 != 0 && turns_.load(std::memory_order_acquire) == seen) {
-      std::this_thread::yield();
-    }
-  }
+  // See host::Turns::wait().
+  void wait_for_batch() { turns_.wait(); }
 
   const WorkerStatistics& statistics() const { return statistics_; }
 
@@ -116,14 +110,12 @@ class Worker {
   }
 
   void work(std::span<engine::HeldFrame> frames, Time begin) {
-    // Odd while tables are read. Either the publisher sees it, or this batch sees the generation
-    // that was published: both are sequentially consistent.
-    const uint64_t turn = turns_.fetch_add(1, std::memory_order_seq_cst);
+    turns_.begin();
     const Tables tables(memory_, tick_of(begin), index_);
     process_batch(frames, tables, decided_);
     finish(frames, tables,
            static_cast<uint64_t>(begin.time_since_epoch() / std::chrono::microseconds(1)));
-    turns_.store(turn + 2, std::memory_order_release);
+    turns_.end();
   }
 
   void finish(std::span<engine::HeldFrame> frames, const Tables& tables, uint64_t now_us) {
@@ -153,7 +145,7 @@ class Worker {
   host::SlowPath slow_;
   host::QueueSink<Queue> sink_;
   WorkerStatistics statistics_;
-  alignas(64) std::atomic<uint64_t> turns_ = 0;
+  host::Turns turns_;
   std::atomic<bool> stopped_ = false;
 };
 

@@ -95,7 +95,7 @@ class SlowQueue {
   }
   void transmit(const HeldFrame& frame) { memory_.transmit(frame); }
   void release(const HeldFrame& frame) { memory_.release(frame); }
-  bool lend(HeldFrame& frame) { return memory_.lend(frame); }
+  bool lend(HeldFrame& frame, uint32_t length) { return memory_.lend(frame, length); }
   void flush() { flushed_++; }
   void wait(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);

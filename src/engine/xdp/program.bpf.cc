@@ -43,8 +43,13 @@ extern "C" SEC("xdp") int fairlead(xdp_md* context) {
     return result.slow ? XDP_PASS : action_of(result.outcome.reason);
   }
   if (result.slow) {
-    settings.clock = tables.tick;  // the slow path has no jiffies of its own
-    return static_cast<int>(bpf::redirect_map(&sockets, queue, XDP_DROP));
+    // The slow path has no jiffies of its own.
+    if (settings.clock != tables.tick) settings.clock = tables.tick;
+    const int action = static_cast<int>(bpf::redirect_map(&sockets, queue, XDP_DROP));
+    if (action == XDP_DROP) {  // this queue has no slow path
+      tables.counters().reason[static_cast<u32>(Reason::overload)]++;
+    }
+    return action;
   }
   return action_of(result.outcome.reason);
 }

@@ -78,6 +78,7 @@ bool SlowWorker::turn(uint32_t worker, Port& port) {
   std::array<engine::HeldFrame, 64> frames;
   const size_t count = port.queue->receive(frames);
   if (count == 0 && !port.slow.holding()) return false;
+  turns_.begin();
   // The program wrote the tick when it sent a frame here.
   const host::Tables tables(memory_, memory_.settings->clock, worker);
   const uint64_t time = now_us();
@@ -86,6 +87,7 @@ bool SlowWorker::turn(uint32_t worker, Port& port) {
     port.queue->release(frames[i]);
   }
   if (port.slow.holding()) port.slow.poll(tables, time, port.sink);
+  turns_.end();
   port.queue->flush();
   return count != 0;
 }

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "engine/bpf/interface.h"
 #include "engine/host/queue_sink.h"
+#include "engine/host/turns.h"
 #include "engine/io/afxdp.h"
 #include "tables/memory.h"
 
@@ -27,6 +28,9 @@ class SlowWorker {
                                                    const tables::Memory& memory, int sockets,
                                                    uint32_t icmp_rate_limit);
   ~SlowWorker();
+
+  // See host::Turns::wait().
+  void wait_for_batch() { turns_.wait(); }
 
   // The program's memory, with counters of this thread's own.
   const tables::Memory& memory() const { return memory_; }
@@ -51,6 +55,7 @@ class SlowWorker {
   std::vector<core::ServiceCounters> services_;
   host::IcmpLimits limits_;
   std::deque<Port> ports_;  // by worker
+  host::Turns turns_;
   std::atomic<bool> stopped_ = false;
   std::thread thread_;
 };

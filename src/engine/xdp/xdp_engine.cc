@@ -2,15 +2,13 @@
 #include "engine/xdp/xdp_engine.h"
 
 #include <fmt/format.h>
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 
+#include "base/clock.h"
 #include "engine/bpf/attach.h"
+#include "engine/bpf/grace.h"
 #include "engine/counters.h"
 #include "engine/xdp/program.h"
 #include "engine/xdp/slow_worker.h"
@@ -19,21 +17,15 @@
 namespace fairlead::xdp {
 namespace {
 
-// Waits until every CPU has left what it was doing in the kernel (RCU): no packet that saw the old
-// tables is on its way any more.
-void wait_for_packets() { syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
-
 uint64_t now_ms() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1'000'000;
+  return static_cast<uint64_t>(now().time_since_epoch() / std::chrono::milliseconds(1));
 }
 
 class XdpEngine final : public engine::Engine {
  public:
   XdpEngine(Program program, engine::XdpLink link, const engine::Interface& interface)
       : program_(std::move(program)),
-        publisher_(program_.memory(), {program_.tick_ms(), wait_for_packets}),
+        publisher_(program_.memory(), {program_.tick_ms(), [this] { wait_for_readers(); }}),
         interface_(interface),
         link_(std::move(link)) {}
 
@@ -67,11 +59,17 @@ class XdpEngine final : public engine::Engine {
             .interface = interface_.name,
             .mode = link_.mode(),
             .zero_copy = false,
-            .workers = program_.memory().capacity.workers,
+            .workers = interface_.receive_queues,
             .note = note()};
   }
 
  private:
+  // Of the old tables: packets in the program, and the slow path.
+  void wait_for_readers() {
+    engine::wait_for_kernel();
+    if (slow_) slow_->wait_for_batch();
+  }
+
   std::string note() const {
     if (no_slow_path_.empty()) return link_.note();
     return fmt::format("no pings, fragments and packets beyond the MTU: {}", no_slow_path_);
@@ -90,9 +88,10 @@ class XdpEngine final : public engine::Engine {
 Result<std::unique_ptr<engine::Engine>> make(const engine::Options& options) {
   auto interface = engine::find_interface(options.interface);
   if (!interface) return std::unexpected(interface.error());
+  const auto queues = engine::served_queues(*interface);
+  if (!queues) return std::unexpected(queues.error());
   tables::Capacity capacity = options.capacity;
-  const uint32_t queues = std::max(interface->receive_queues, 1u);
-  capacity.workers = std::bit_ceil(std::clamp(queues, 1u, core::limits::workers));
+  capacity.workers = std::bit_ceil(*queues);
   auto program = Program::load(capacity, Program::Use::packets);
   if (!program) return std::unexpected(program.error());
   auto link = engine::XdpLink::attach(program->descriptor(), *interface, options.mode);
