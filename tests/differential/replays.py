@@ -26,7 +26,9 @@ class Run:
         return [frame for _, frame in pcap.read(self.folder / name)]
 
     def lines(self):
-        return [json.loads(line) for line in (self.folder / "verdicts.jsonl").read_text().splitlines()]
+        """By frame: a fragment that waits for its first one has its line later than others."""
+        lines = [json.loads(line) for line in (self.folder / "verdicts.jsonl").read_text().splitlines()]
+        return sorted(lines, key=lambda line: line["frame"])
 
     def reasons(self):
         return Counter(line["reason"] for line in self.lines())

@@ -36,7 +36,8 @@ def test_a_capture_with_its_own_times(path, tmp_path):
 @pytest.mark.parametrize("config", [corpora.everything, corpora.mixed], ids=lambda make: make.__name__)
 def test_one_packet_of_every_kind(config, tmp_path):
     run = agree(tmp_path, config(), at_times(corpora.samples() * 3))
-    assert {"new", "known", "malformed", "fragment_tiny", "icmp_unsupported", "not_ip"} <= set(run.reasons())
+    assert {"new", "known", "malformed", "fragment_tiny", "fragment", "fragment_no_mapping", "echo", "icmp_error",
+            "icmp_no_flow", "not_ip"} <= set(run.reasons())
 
 
 @pytest.mark.parametrize("config", [corpora.everything, corpora.mixed], ids=lambda make: make.__name__)
