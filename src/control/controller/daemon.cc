@@ -71,9 +71,27 @@ Result<std::unique_ptr<Daemon>> Daemon::start(boost::asio::io_context& loop, Opt
       [raw = daemon.get()](const neighbours::Watcher::Change& change) { raw->changed(change); });
   if (!watcher) return std::unexpected(watcher.error());
   daemon->watcher_ = std::move(*watcher);
+  daemon->listen(loop);
   daemon->step(OwnSeen{daemon->watcher_->own()});
   daemon->step(Configure{std::exchange(daemon->options_.configuration.services, {})});
   return daemon;
+}
+
+// Without it the node works as long as network_mtu is right, so it starts all the same.
+void Daemon::listen(boost::asio::io_context& loop) {
+  for (const auto& address :
+       {options_.configuration.node.node.address, options_.configuration.node.node.address6}) {
+    if (!address) continue;
+    auto listener = path_mtu::Listener::open(
+        loop, address->family,
+        [this](const path_mtu::TooBig& message) { step(TooBigSeen{message}); });
+    if (listener) {
+      listeners_.push_back(std::move(*listener));
+    } else {
+      log::warning("packets that are too big for the way to a backend are not heard of: {}",
+                   listener.error().message);
+    }
+  }
 }
 
 void Daemon::changed(const neighbours::Watcher::Change& change) {

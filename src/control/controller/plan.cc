@@ -97,8 +97,9 @@ class Planner {
       const NextHop next_hop = input_.next_hop(address);
       const MemberState state = state_of(member, input_.health, next_hop);
       decided.states.push_back(state);
-      result.members.push_back({member.identity, name_of(member), state.weight,
-                                line_of(from.method, address, input_.node, next_hop), ""});
+      result.members.push_back(
+          {member.identity, name_of(member), state.weight,
+           line_of(from.method, address, input_.node, next_hop, path_mtu(address)), ""});
       next_hops.push_back(next_hop);
     }
     const std::vector<uint8_t> flags = flags_of(decided.states, from.fail);
@@ -110,6 +111,11 @@ class Planner {
     }
     result.table = table(from, result.members);
     return result;
+  }
+
+  uint32_t path_mtu(const config::IpAddress& backend) const {
+    const uint32_t most = input_.node.forwarder.network_mtu;
+    return input_.path_mtu ? std::min(most, input_.path_mtu(backend)) : most;
   }
 
   Table table(const config::Pool& pool, const std::vector<tables::Member>& members) {
