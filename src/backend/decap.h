@@ -69,7 +69,8 @@ class Decap {
   // Detaches and removes everything pinned in `folder`, and the folder.
   static Result<void> unpin(const std::string& folder);
 
-  int program() const;  // descriptor, -1 after open()
+  int program() const;                         // descriptor, -1 after open()
+  int vip_map() const { return vips_.get(); }  // descriptor
 
  private:
   struct CloseObject {

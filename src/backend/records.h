@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-// What decap.bpf.cc and the program that loads it share: the keys and values of its two maps.
+// What the BPF programs of a backend and those who load them share: keys and values of their maps.
 #pragma once
 
 #include "core/types.h"
@@ -27,6 +27,14 @@ enum class Outcome : core::u32 {
   congested,  // dropped: the outer header says CE, the inner one cannot (RFC 6040, section 4.2)
 };
 constexpr core::u32 outcome_count = 6;
+
+// The only value of map `settings` of clamp.bpf.cc: the largest MSS that a SYN of a VIP announces,
+// by the family of its packet. 0: any.
+struct MssLimits {
+  core::u32 v4, v6;
+
+  friend constexpr bool operator==(const MssLimits&, const MssLimits&) = default;
+};
 
 constexpr const char* name_of(Outcome outcome) {
   constexpr const char* names[] = {"gre", "ipip", "gue", "other_vip", "malformed", "congested"};
