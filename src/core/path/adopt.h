@@ -3,7 +3,7 @@
 // and ICMP errors, which quote a packet that the VIP's backend sent. Both go where that flow goes.
 // CONTRACT sections 5 and 6; RFC 792, RFC 4443, RFC 8200 section 4.5.
 //
-// All that cannot be answered by a look-up is for the slow path (engine/slow): holding a fragment
+// All that cannot be answered by a look-up is for the slow path (engine/host): holding a fragment
 // until its first one comes, answering pings.
 #pragma once
 
