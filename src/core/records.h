@@ -11,7 +11,7 @@
 //
 // Ids are small integers that stay the same over reloads while the thing they name exists:
 //   service  1..65535  (VIP, protocol, port)
-//   backend  1..65535  (pool, backend): the index of its Backend line. 0 is none.
+//   backend  1..65535  (backend, pool it is in): the index of its Backend line. 0 is none.
 #pragma once
 
 #include "core/limits.h"

@@ -45,14 +45,20 @@ Counters read_counters(std::span<const tables::Memory* const> memories,
   }
   const auto& snapshot = publisher.snapshot();
   if (!snapshot) return counters;
-  for (uint32_t pool = 0; pool < snapshot->pools.size(); pool++) {
-    const tables::Pool& named = snapshot->pools[pool];
-    for (uint32_t member = 0; member < named.members.size(); member++) {
-      const uint32_t id = publisher.backend_id(pool, member);
-      counters.backends.push_back(
-          {named.id, named.members[member].name,
-           sum_of(memories, &tables::Memory::backend_counters, size.backends, id)});
+  std::vector<size_t> first;  // by pool: where its backends begin
+  for (const tables::Pool& pool : snapshot->pools) {
+    first.push_back(counters.backends.size());
+    for (const tables::Member& member : pool.members) {
+      counters.backends.push_back({pool.id, member.name, {}});
     }
+  }
+  // A backend may have more ids than its pool's: those of pools that it was in before.
+  for (uint32_t id = 1; id < size.backends; id++) {
+    const tables::Publisher::BackendName name = publisher.backend(id);
+    if (name.pool < 0) continue;
+    const size_t at = first[static_cast<size_t>(name.pool)] + static_cast<size_t>(name.member);
+    add(counters.backends[at].count,
+        sum_of(memories, &tables::Memory::backend_counters, size.backends, id));
   }
   for (uint32_t id = 1; id < size.services; id++) {
     const int32_t index = publisher.service(id);

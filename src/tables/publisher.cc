@@ -7,7 +7,8 @@
 //   2. slots in unused parts, then the TableRef, one store of 8 bytes
 //   3. rows and prefix lengths of the generation that is not in use, then its number
 //   4. wait until no packet reads the old generation and the old slots
-//   5. flags of backends that are gone; old slots, tables and ids become free
+//   5. lines and flags of backends that are gone, or follow others (tables/holders.h), for no table
+//      names them now; old slots, tables and ids become free
 // Each pointer-like word is stored with release; a reader loads it with acquire or follows it by
 // address dependency.
 #include "tables/publisher.h"
@@ -137,11 +138,46 @@ void Publisher::State::write_rows(const Snapshot& next, const Plan& plan) {
   store(settings.generation, generation);
 }
 
+// It keeps live connections while all that it follows do: one that is down in its pool must not get
+// those of another for ever, and a connection that chooses afresh mostly gets the same backend.
+void Publisher::State::follow(const FollowerLine& follower) {
+  const bool keeps = std::ranges::all_of(follower.members, [this](uint32_t member) {
+    return (memory.backends[backends[member]].flags & core::backend_flag::keeps_known) != 0;
+  });
+  write_flags(memory.backends[follower.id], keeps ? core::backend_flag::keeps_known : 0);
+}
+
+// Counts begin again: those made under the old pool's name are no new traffic of the other pool.
+// (A worker that counts on it in this very moment may put the old count back.)
+void Publisher::State::adopt(Plan plan) {
+  std::vector<bool> had_pool(memory.capacity.backends);
+  for (const core::Slot id : backends) had_pool[id] = true;
+  backends = std::move(plan.backends);
+  pools = std::move(plan.pools);
+  lines = std::move(plan.lines);
+  followers = std::move(plan.followers);
+  followed.clear();
+  for (const FollowerLine& follower : followers) {
+    if (had_pool[follower.id]) {
+      clear(memory.backend_counters, memory.capacity.workers, memory.capacity.backends,
+            follower.id);
+    }
+    const core::Slot leader = backends[follower.members.front()];
+    write_line(memory.backends[follower.id], memory.backends[leader]);
+    follow(follower);
+    for (const uint32_t member : follower.members) followed.emplace(member, &follower);
+  }
+}
+
 void Publisher::State::retire(const Plan& plan, uint64_t now_ms, uint64_t quarantine_ms) {
   std::vector<bool> stays(memory.capacity.backends);
   for (const core::Slot id : plan.backends) stays[id] = true;
+  for (const FollowerLine& follower : plan.followers) stays[follower.id] = true;
   for (const core::Slot id : backends) {
     if (!stays[id]) write_flags(memory.backends[id], 0);
+  }
+  for (const FollowerLine& follower : followers) {
+    if (!stays[follower.id]) write_flags(memory.backends[follower.id], 0);
   }
   std::unordered_map<std::string, Part> old = std::move(parts);
   parts.clear();
@@ -174,6 +210,9 @@ void Publisher::State::name(const Plan& plan) {
                                          static_cast<int32_t>(i - plan.pools[p])};
     }
   }
+  for (const FollowerLine& follower : plan.followers) {
+    backend_names[follower.id] = backend_names[plan.backends[follower.members.front()]];
+  }
   for (size_t i = 0; i < plan.services.size(); i++) {
     service_names[plan.services[i]] = static_cast<int32_t>(i);
   }
@@ -204,14 +243,16 @@ Result<void> Publisher::publish(std::shared_ptr<const Snapshot> snapshot, uint64
   state.snapshot = std::move(snapshot);
   state.retire(*plan, now_ms, ttl_ms + 1000);
   state.name(*plan);
-  state.backends = std::move(plan->backends);
-  state.pools = std::move(plan->pools);
+  state.adopt(std::move(*plan));
   return {};
 }
 
 void Publisher::set_flags(uint32_t pool, uint32_t member, uint8_t flags) {
   const uint32_t id = backend_id(pool, member);
-  if (id != 0) write_flags(state_->memory.backends[id], flags);
+  if (id == 0) return;
+  write_flags(state_->memory.backends[id], flags);
+  const auto [first, last] = state_->followed.equal_range(state_->pools[pool] + member);
+  for (auto at = first; at != last; ++at) state_->follow(*at->second);
 }
 
 Publisher::BackendName Publisher::backend(uint32_t id) const {

@@ -3,9 +3,9 @@
 // new state of each record, never half of one: backends first, then Maglev tables in slots that
 // nobody reads, then the rows of the generation that nobody reads, then the generation's number.
 //
-// Gives out the ids of backends and services and keeps them while the thing exists: by (pool,
-// identity) and by (VIP address, protocol, port). An id that is free again is used again only after
-// `quarantine`, when no connection can name it any more. One thread.
+// Gives out the ids of backends and services and keeps them while the thing exists: by
+// identity (tables/holders.h) and by (VIP address, protocol, port). An id that is free again is
+// used again only after `quarantine`, when no connection can name it any more. One thread.
 #pragma once
 
 #include <cstdint>

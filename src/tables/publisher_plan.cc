@@ -77,21 +77,20 @@ Result<AssignedIds> propose(Ids& ids, const std::vector<Key>& keys, std::string_
 }  // namespace
 
 Result<void> Publisher::State::give_ids(const Snapshot& next, uint64_t now_ms, Plan& plan) {
-  std::vector<BackendKey> backend_keys;
+  Holding holding = hold(lines, next.pools);
   std::vector<std::string> pool_keys;
+  plan.pools.push_back(0);
   for (const Pool& pool : next.pools) {
-    plan.pools.push_back(static_cast<uint32_t>(backend_keys.size()));
     pool_keys.push_back(pool.id);
-    for (const Member& member : pool.members) backend_keys.push_back({pool.id, member.identity});
+    plan.pools.push_back(plan.pools.back() + static_cast<uint32_t>(pool.members.size()));
   }
-  plan.pools.push_back(static_cast<uint32_t>(backend_keys.size()));
   std::vector<ServiceKey> vip_keys, service_keys;
   for (const Vip& vip : next.vips) vip_keys.push_back(key_of(vip));
   for (const Service& service : next.services) {
     service_keys.push_back(key_of(next.vips[service.vip], service));
   }
 
-  auto for_backends = propose(backend_ids, backend_keys, "backend", now_ms);
+  auto for_backends = propose(backend_ids, holding.keys, "backend", now_ms);
   if (!for_backends) return std::unexpected(for_backends.error());
   auto tables = propose(table_ids, pool_keys, "pool", now_ms);
   if (!tables) return std::unexpected(tables.error());
@@ -101,6 +100,11 @@ Result<void> Publisher::State::give_ids(const Snapshot& next, uint64_t now_ms, P
   if (!services) return std::unexpected(services.error());
 
   for (const uint32_t id : for_backends->ids) plan.backends.push_back(static_cast<core::Slot>(id));
+  for (Follower& follower : holding.followers) {
+    plan.followers.push_back({plan.backends[follower.key], std::move(follower.members)});
+  }
+  plan.backends.resize(plan.pools.back());
+  plan.lines = std::move(holding.lines);
   plan.tables = std::move(tables->ids);
   plan.vips = std::move(vips->ids);
   plan.services = std::move(services->ids);

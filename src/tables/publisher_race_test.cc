@@ -22,6 +22,7 @@ using core::Family;
 
 constexpr uint8_t pool_count = 4;  // pool p serves port 1000 + p; pool 0 always exists
 constexpr uint8_t member_count = 12;
+constexpr uint8_t own_count = 6;  // the first of a pool are its own, the others in all pools
 const core::Address web = v4(198, 51, 100, 10);
 const core::Address prefix = v4(203, 0, 113, 0);
 
@@ -41,9 +42,12 @@ class Quiescence {
 };
 
 // A line in which every byte follows from who it belongs to, but for the MAC, whose bytes are
-// equal.
+// equal. A backend of several pools has the same header in all: its line may go from one to
+// another.
 Member tell_tale(uint8_t pool, uint8_t number, uint8_t mac) {
+  if (number > own_count) pool = 0;
   Member member = make_member(pool, number);
+  member.identity.address = v4(10, 0, pool, number);
   std::fill_n(member.line.macs, 6, mac);
   for (uint8_t i = 0; i < 40; i++) {
     member.line.outer[i] = static_cast<uint8_t>(pool * 64 + number + i);
@@ -52,7 +56,8 @@ Member tell_tale(uint8_t pool, uint8_t number, uint8_t mac) {
 }
 
 bool is_whole(const core::Backend& line, uint8_t pool) {
-  bool whole = line.outer[0] / 64 == pool;
+  const bool shared = line.outer[0] % 64 > own_count;
+  bool whole = line.outer[0] / 64 == (shared ? 0 : pool);
   for (uint8_t i = 0; i < 6; i++) whole &= line.macs[i] == line.macs[0];
   for (uint8_t i = 0; i < 40; i++) whole &= line.outer[i] == uint8_t(line.outer[0] + i);
   return whole;

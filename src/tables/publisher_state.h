@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tables/holders.h"
 #include "tables/publisher.h"
 #include "tables/record_keys.h"
 #include "tables/row_table.h"
@@ -28,12 +29,20 @@ struct Part {
   }
 };
 
+// A backend's line that no pool has any more but live connections name; see tables/holders.h.
+struct FollowerLine {
+  core::Slot id = 0;
+  std::vector<uint32_t> members;  // whom it follows, by position in Plan::backends
+};
+
 // All that one publish() is going to write.
 struct Plan {
   std::vector<core::Slot> backends;  // ids of all members, pool after pool
   std::vector<uint32_t> pools;       // where each pool begins in it; one more at the end
   std::vector<uint32_t> vips, services, tables;  // ids, by position in the snapshot
   std::vector<uint32_t> fresh_backends, fresh_services;
+  Lines lines;
+  std::vector<FollowerLine> followers;
   std::vector<Part> parts;   // by pool
   std::vector<bool> writes;  // by pool: whether its part is new
   std::optional<RowTable> rows;
@@ -54,8 +63,10 @@ struct Publisher::State {
   void write_backends(const Snapshot& next, const Plan& plan);
   void write_tables(const Plan& plan);
   void write_rows(const Snapshot& next, const Plan& plan);
+  void follow(const FollowerLine& follower);
   void retire(const Plan& plan, uint64_t now_ms, uint64_t quarantine_ms);
   void name(const Plan& plan);
+  void adopt(Plan plan);
 
   Memory memory;
   Options options;
@@ -71,6 +82,9 @@ struct Publisher::State {
   std::vector<int32_t> service_names, vip_names;
   std::vector<core::Slot> backends;  // Plan::backends and Plan::pools of `snapshot`
   std::vector<uint32_t> pools;
+  Lines lines;
+  std::vector<FollowerLine> followers;
+  std::unordered_multimap<uint32_t, const FollowerLine*> followed;  // by position of a member
 };
 
 }  // namespace fairlead::tables

@@ -234,6 +234,44 @@ TEST_F(PublisherTest, starts_the_counters_of_an_id_at_zero) {
   EXPECT_EQ(count, 0u);
 }
 
+TEST_F(PublisherTest, keeps_the_ids_of_backends_when_their_pool_is_renamed) {
+  Snapshot snapshot = one_service();
+  publish(snapshot);
+  const auto before = behind(web, 443);
+  snapshot.pools[0].id = "another";
+  publish(snapshot);
+  EXPECT_EQ(behind(web, 443), before);
+  EXPECT_EQ(publisher_.backend(before[0]).pool, 0);
+}
+
+TEST_F(PublisherTest, keeps_connections_of_a_pool_whose_backends_another_pool_has) {
+  Snapshot snapshot = one_service();
+  publish(snapshot);
+  snapshot.pools.push_back(make_pool(2, {1, 2}));
+  snapshot.services[0].pool = 1;
+  publish(snapshot);
+  const uint32_t id = publisher_.backend_id(0, 0);
+  const uint32_t alone = publisher_.backend_id(0, 2);
+  snapshot.pools.erase(snapshot.pools.begin());
+  snapshot.services[0].pool = 0;
+  snapshot.pools[0].members[0].line.macs[0] = 0x42;
+  publish(snapshot);
+  EXPECT_EQ(TestReader(memory_).flags(id), backend_flag::keeps_known);
+  EXPECT_EQ(TestReader(memory_).line(id).macs[0], 0x42) << "it follows the line of the pool";
+  EXPECT_EQ(publisher_.backend(id).pool, 0);
+  EXPECT_EQ(publisher_.backend(id).member, 0);
+  EXPECT_EQ(TestReader(memory_).flags(alone), 0) << "no pool has that one";
+
+  publisher_.set_flags(0, 0, 0);
+  EXPECT_EQ(TestReader(memory_).flags(id), 0);
+  publisher_.set_flags(0, 0, backend_flag::keeps_known | backend_flag::takes_new);
+  EXPECT_EQ(TestReader(memory_).flags(id), backend_flag::keeps_known);
+  snapshot.pools[0] = make_pool(2, {2});
+  publish(snapshot);
+  EXPECT_EQ(TestReader(memory_).flags(id), 0);
+  EXPECT_EQ(publisher_.backend(id).pool, -1);
+}
+
 TEST_F(PublisherTest, flips_flags_at_once_and_leaves_the_tables_alone) {
   Snapshot snapshot = one_service();
   snapshot.pools[0].members[1].line.flags |= backend_flag::outer_v6;

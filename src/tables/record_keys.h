@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the ids in the records stand for, as keys of StableIds: a backend is (pool, identity), a
-// service is (VIP, protocol, port), a VIP is its address. Names in the configuration other than a
-// pool's are no part of it: renaming a VIP moves nobody.
+// What the ids in the records stand for, as keys of StableIds: a backend's line is (identity, turn;
+// tables/holders.h), a service is (VIP, protocol, port), a VIP is its address. Names in the
+// configuration are no part of it: renaming a VIP or a pool moves nobody.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <string>
 
 #include "core/types.h"
 #include "tables/snapshot.h"
@@ -14,8 +12,8 @@
 namespace fairlead::tables {
 
 struct BackendKey {
-  std::string pool;
   Identity identity;
+  uint32_t turn = 0;
   friend bool operator==(const BackendKey&, const BackendKey&) = default;
 };
 
@@ -41,9 +39,11 @@ struct KeyHash {
     for (const core::be32 word : address.word) seed = (seed ^ word) * 0x9e3779b97f4a7c15;
     return seed ^ seed >> 32;
   }
+  size_t operator()(const Identity& key) const {
+    return of(key.address, size_t{key.port} << 8 | static_cast<size_t>(key.family));
+  }
   size_t operator()(const BackendKey& key) const {
-    const size_t rest = size_t{key.identity.port} << 8 | static_cast<size_t>(key.identity.family);
-    return of(key.identity.address, std::hash<std::string>{}(key.pool) ^ rest);
+    return (*this)(key.identity) + key.turn * size_t{0x9e3779b9};
   }
   size_t operator()(const ServiceKey& key) const {
     const size_t rest = size_t{key.port} << 24 | size_t{key.protocol} << 16 |

@@ -12,6 +12,15 @@ SEND = "import socket,sys; s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); " 
        "[s.sendto(b'x', (sys.argv[1], 7)) for _ in range(int(sys.argv[2]))]"
 
 
+FLOWS = """
+import socket, sys
+for port in range(20000, 20100):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.bind(("10.0.0.9", port))
+        udp.sendto(b"x", (sys.argv[1], 7))
+"""
+
+
 def stop(node, number=signal.SIGTERM):
     node.daemon.popen.send_signal(number)
     return node.daemon.popen.wait(10)
@@ -141,6 +150,39 @@ def test_sighup_applies_a_new_services_file(each_engine):
     lines = node.expect("RELOADING=1")
     assert any(line.startswith("MONOTONIC_USEC=") for line in lines)
     node.expect("READY=1")
+
+
+def test_connections_keep_their_backends_when_their_pool_is_renamed(each_engine):
+    node = each_engine
+
+    def renamed(name, *more):
+        value = services(pool(name, (1, 2, 3), check={"type": "none"}), *more)
+        value["vips"][0]["services"][0] |= {"protocol": "udp", "port": 7}
+        return value
+
+    def reload(value, generation):
+        node.configure(value)
+        node.daemon.popen.send_signal(signal.SIGHUP)
+        wait_until(lambda: node.metric("fairlead_config_generation") == generation, f"generation {generation}")
+
+    def send_from_each_port():
+        node.far.run("python3", "-c", FLOWS, VIP)
+
+    node.configure(renamed("a"))
+    node.start()
+    send_from_each_port()
+    wait_until(lambda: node.metric("fairlead_packets_total", verdict="forward", reason="new") == 100, "100 flows")
+    reload(renamed("b"), 2)
+    send_from_each_port()
+    both = [pool(name, (1, 2, 3), check={"type": "none"}) for name in "bc"]
+    reload(renamed("b", both[1]), 3)
+    reload(renamed("c", both[0]), 4)
+    reload(renamed("c"), 5)
+    send_from_each_port()
+    wait_until(lambda: node.metric("fairlead_packets_total", verdict="forward", reason="known") == 200, "200 more")
+    assert not node.metric("fairlead_packets_total", verdict="forward", reason="repinned")
+    of_c = [node.metric("fairlead_backend_packets_total", pool="c", backend=f"10.0.0.{n}:80") for n in (1, 2, 3)]
+    assert sum(of_c) == 100, "what the pool got since it is the only one"
 
 
 def test_says_ready_after_a_reload_only_when_it_is_in_force(node):
