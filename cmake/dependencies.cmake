@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: MIT
 # The libraries that Fairlead links, all from Debian. Why each is here: docs/decisions/0001-dependencies.md.
-# The names to link: PkgConfig::libbpf, PkgConfig::libxdp, PkgConfig::libmnl, PkgConfig::libsystemd,
+# The names to link: PkgConfig::libbpf, PkgConfig::libxdp, PkgConfig::libmnl,
 # tomlplusplus::tomlplusplus, nlohmann_json::nlohmann_json, CLI11::CLI11,
-# spdlog::spdlog, fmt::fmt, Boost::headers, prometheus-cpp::pull, Threads::Threads.
+# fmt::fmt, Boost::headers, prometheus-cpp::pull, Threads::Threads.
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(libbpf REQUIRED IMPORTED_TARGET libbpf)
 pkg_check_modules(libxdp REQUIRED IMPORTED_TARGET libxdp)
 pkg_check_modules(libmnl REQUIRED IMPORTED_TARGET libmnl)
-pkg_check_modules(libsystemd REQUIRED IMPORTED_TARGET libsystemd)
 find_package(tomlplusplus REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)
-find_package(spdlog REQUIRED)
 find_package(Boost 1.81 REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 if(FAIRLEAD_TESTS)

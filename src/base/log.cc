@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: MIT
-// spdlog does the locking, the colours and the level; what it lacks is JSON with escapes, which is
-// the formatter below.
 #include "base/log.h"
 
-#include <spdlog/common.h>
-#include <spdlog/formatter.h>
-#include <spdlog/logger.h>
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <fmt/chrono.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,28 +9,25 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
-#include <memory>
+#include <iterator>
 #include <mutex>
+#include <optional>
+
+#include "base/line_writer.h"
+#include "base/text.h"
 
 namespace fairlead::log {
 namespace {
 
-constexpr std::array<std::string_view, 4> names{"debug", "info", "warning", "error"};
+struct Look {
+  std::string_view name, colour;
+};
+constexpr std::array<Look, 4> looks{
+    {{"debug", "\033[36m"}, {"info", "\033[32m"}, {"warning", "\033[33m"}, {"error", "\033[31m"}}};
 
-spdlog::level::level_enum level_of(Level level) {
-  constexpr std::array levels{spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
-                              spdlog::level::err};
-  return levels[static_cast<std::size_t>(level)];
-}
+const Look& look_of(Level level) { return looks[static_cast<std::size_t>(level)]; }
 
-std::string_view name_of(spdlog::level::level_enum level) {
-  return level <= spdlog::level::debug  ? names[0]
-         : level == spdlog::level::info ? names[1]
-         : level == spdlog::level::warn ? names[2]
-                                        : names[3];
-}
-
-void append_escaped(spdlog::memory_buf_t& out, std::string_view text) {
+void append_escaped(fmt::memory_buffer& out, std::string_view text) {
   for (const char c : text) {
     switch (c) {
       case '"': out.append(std::string_view("\\\"")); break;
@@ -54,47 +44,61 @@ void append_escaped(spdlog::memory_buf_t& out, std::string_view text) {
   }
 }
 
-class JsonFormatter final : public spdlog::formatter {
- public:
-  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
-    using namespace std::chrono;
-    const auto since = duration_cast<microseconds>(message.time.time_since_epoch()).count();
-    const std::time_t seconds = static_cast<std::time_t>(since / 1'000'000);
-    std::tm utc{};
-    gmtime_r(&seconds, &utc);
-    fmt::format_to(
-        std::back_inserter(out),
-        R"({{"time":"{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z","level":"{}","message":")",
-        utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-        since % 1'000'000, name_of(message.level));
-    append_escaped(out, {message.payload.data(), message.payload.size()});
-    out.append(std::string_view("\"}\n"));
-  }
-
-  std::unique_ptr<spdlog::formatter> clone() const override {
-    return std::make_unique<JsonFormatter>();
-  }
-};
-
-std::shared_ptr<spdlog::logger> made(Form form) {
-  const bool human =
-      form == Form::human || (form == Form::automatic && ::isatty(STDERR_FILENO) == 1);
-  std::shared_ptr<spdlog::sinks::sink> sink;
-  if (human) {
-    sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
-    sink->set_formatter(std::make_unique<spdlog::pattern_formatter>("%H:%M:%S.%e %^%-7l%$ %v"));
-  } else {
-    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-    sink->set_formatter(std::make_unique<JsonFormatter>());
-  }
-  return std::make_shared<spdlog::logger>("fairlead", std::move(sink));
+void append_json(fmt::memory_buffer& out, Level level, std::string_view message) {
+  using namespace std::chrono;
+  const auto since = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+  fmt::format_to(std::back_inserter(out),
+                 R"({{"time":"{:%Y-%m-%dT%H:%M:%S}.{:06}Z","level":"{}","message":")",
+                 fmt::gmtime(static_cast<std::time_t>(since / 1'000'000)), since % 1'000'000,
+                 look_of(level).name);
+  append_escaped(out, message);
+  out.append(std::string_view("\"}\n"));
 }
+
+void append_human(fmt::memory_buffer& out, Level level, std::string_view message, bool colours) {
+  using namespace std::chrono;
+  const auto since = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+  const Look& look = look_of(level);
+  fmt::format_to(std::back_inserter(out), "{:%H:%M:%S}.{:03} {}{:<7}{} {}\n",
+                 fmt::localtime(static_cast<std::time_t>(since / 1'000)), since % 1'000,
+                 colours ? look.colour : "", look.name, colours ? "\033[m" : "", message);
+}
+
+class Log {
+ public:
+  explicit Log(Form form) : terminal_(::isatty(STDERR_FILENO) == 1), writer_(STDERR_FILENO) {
+    human_ = form == Form::human || (form == Form::automatic && terminal_);
+  }
+
+  // False if nobody takes it. `left_out`: how many lines before it were not taken.
+  bool write(Level level, std::string_view message, std::uint64_t left_out) {
+    fmt::memory_buffer out;
+    if (left_out != 0) {
+      append(out, Level::warning,
+             fmt::format("{} of this log could not be written: whoever reads it did not keep up, "
+                         "or was away",
+                         counted(left_out, "line")));
+    }
+    append(out, level, message);
+    return writer_.write({out.data(), out.size()});
+  }
+
+ private:
+  void append(fmt::memory_buffer& out, Level level, std::string_view message) const {
+    human_ ? append_human(out, level, message, terminal_) : append_json(out, level, message);
+  }
+
+  bool terminal_, human_;
+  LineWriter writer_;
+};
 
 // Never destroyed, so that threads may still log while the program ends.
 struct State {
   std::atomic<Level> level{Level::info};
-  std::mutex mutex;
-  std::shared_ptr<spdlog::logger> logger;  // guarded by mutex
+  std::atomic<std::uint64_t> left_out{0};
+  std::mutex mutex;                // guards the rest
+  std::optional<Log> log;          // made for the first line
+  std::uint64_t left_out_now = 0;  // since a line could be written
 };
 
 State& state() {
@@ -105,11 +109,8 @@ State& state() {
 }  // namespace
 
 void start(Form form) {
-  auto logger = made(form);
-  logger->set_level(spdlog::level::trace);
-  logger->flush_on(spdlog::level::trace);
   const std::scoped_lock lock(state().mutex);
-  state().logger = std::move(logger);
+  state().log.emplace(form);
 }
 
 void set_level(Level level) { state().level.store(level, std::memory_order_relaxed); }
@@ -118,9 +119,11 @@ Level level() { return state().level.load(std::memory_order_relaxed); }
 
 bool enabled(Level level) { return level >= log::level(); }
 
+std::uint64_t left_out() { return state().left_out.load(std::memory_order_relaxed); }
+
 Result<Level> parse_level(std::string_view name) {
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) {
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (looks[i].name == name) {
       return static_cast<Level>(i);
     }
   }
@@ -133,17 +136,16 @@ void write(Level level, std::string_view message) {
     return;
   }
   State& shared = state();
-  std::shared_ptr<spdlog::logger> logger;
-  {
-    const std::scoped_lock lock(shared.mutex);
-    if (!shared.logger) {
-      shared.logger = made(Form::automatic);
-      shared.logger->set_level(spdlog::level::trace);
-      shared.logger->flush_on(spdlog::level::trace);
-    }
-    logger = shared.logger;
+  const std::scoped_lock lock(shared.mutex);
+  if (!shared.log) {
+    shared.log.emplace(Form::automatic);
   }
-  logger->log(level_of(level), spdlog::string_view_t(message.data(), message.size()));
+  if (shared.log->write(level, message, shared.left_out_now)) {
+    shared.left_out_now = 0;
+  } else {
+    shared.left_out_now++;
+    shared.left_out.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace fairlead::log

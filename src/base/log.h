@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The log, on stderr: coloured lines for people when stderr is a terminal, else one JSON object a
 // line ({"time","level","message"}, RFC 3339 in UTC) for journald and log collectors.
-// Any thread may write; a line is written whole. It may block, so the packet path never writes
-// here: it counts, and the control side tells. The level may be changed while the program runs.
+// Any thread may write; a line is written whole, or left out when whoever reads the log does not
+// keep up or has gone: nobody waits for a log. Those that were left out are counted, and said once
+// lines can be written again. The level may be changed while the program runs.
 //   log::info("interface {}: {} queues", name, queues);
 #pragma once
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/result.h"
@@ -17,7 +19,8 @@ namespace fairlead::log {
 enum class Level { debug, info, warning, error };
 enum class Form { automatic, human, json };  // automatic: human on a terminal, else JSON
 
-// Chooses the form; without it the log begins as `automatic` and `info` at the first line.
+// Chooses the form and takes what is stderr now; without it the log begins as `automatic` and
+// `info` at the first line.
 void start(Form form);
 
 void set_level(Level level);
@@ -28,6 +31,9 @@ Result<Level> parse_level(std::string_view name);  // "debug", "info", "warning"
 // only.
 void write(Level level, std::string_view message);
 bool enabled(Level level);
+
+// Lines that could not be written since the program began.
+uint64_t left_out();
 
 template <class... Args>
 void debug(fmt::format_string<Args...> text, Args&&... args) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <functional>
 #include <string>
 #include <thread>
@@ -32,6 +33,7 @@ std::string written(const std::function<void()>& action) {
   write_end.reset();
   action();
   ::dup2(before.get(), STDERR_FILENO);
+  start(Form::automatic);  // and lets go of the pipe
   std::string text;
   std::array<char, 4096> buffer{};
   for (ssize_t n = 0; (n = ::read(read_end.get(), buffer.data(), buffer.size())) > 0;) {
@@ -111,6 +113,47 @@ TEST_F(Log, WritesEachLineWholeFromManyThreads) {
     ASSERT_THAT(text.substr(from, to - from), MatchesRegex(R"(\{"time".*"a line"\})"));
   }
   EXPECT_EQ(lines, 200U);
+}
+
+TEST_F(Log, LeavesOutWhatItsReaderDoesNotTakeAndSaysSoLater) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const Fd read_end(ends[0]), write_end(ends[1]);
+  const Fd before(::dup(STDERR_FILENO));
+  ::dup2(write_end.get(), STDERR_FILENO);
+  start(Form::json);
+  const uint64_t already = left_out();
+  const std::string thousand(1000, 'x');
+  for (int i = 0; i < 100; i++) info("{}", thousand);  // a pipe holds 64 KiB
+  const uint64_t lines = left_out() - already;
+  EXPECT_GT(lines, 30u);
+  EXPECT_LT(lines, 100u);
+
+  std::array<char, 1 << 17> all{};
+  EXPECT_GT(::read(read_end.get(), all.data(), all.size()), 0);
+  info("again");
+  const ssize_t size = ::read(read_end.get(), all.data(), all.size());
+  ::dup2(before.get(), STDERR_FILENO);
+  ASSERT_GT(size, 0);
+  const std::string text(all.data(), static_cast<size_t>(size));
+  EXPECT_THAT(text, HasSubstr(fmt::format("{} lines of this log could not be written", lines)));
+  EXPECT_THAT(text, HasSubstr("again"));
+  EXPECT_EQ(left_out() - already, lines);
+}
+
+TEST_F(Log, GoesOnWhenItsReaderHasGone) {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const Fd before(::dup(STDERR_FILENO));
+  ::dup2(ends[1], STDERR_FILENO);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  start(Form::json);
+  const uint64_t already = left_out();
+  info("nobody hears this");
+  ::dup2(before.get(), STDERR_FILENO);
+  EXPECT_EQ(left_out() - already, 1u);
 }
 
 TEST_F(Log, KnowsItsLevelsByName) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The daemon while it runs."""
 import json
+import os
 import signal
 import time
 
@@ -299,3 +300,33 @@ def test_status_has_exit_code_3_without_a_daemon(node):
 def test_takes_a_relative_path_of_its_configuration(node):
     node.daemon = node.host.start("fairlead", "sh", "-c", f"cd {node.folder} && exec {PROGRAM} run -c node.toml")
     wait_until(lambda: node.socket.exists() and node.get("/readyz")[0] == 200, "ready")
+
+
+def test_goes_on_when_nobody_reads_what_it_tells_systemd(node):
+    node.start()
+    for _ in range(40):         # far more than a socket holds
+        node.daemon.popen.send_signal(signal.SIGHUP)
+        time.sleep(0.02)
+    assert node.get("/healthz")[0] == 200
+    node.expect("READY=1")
+    node.configure("{")
+    node.daemon.popen.send_signal(signal.SIGHUP)
+    wait_until(lambda: node.metric("fairlead_config_reloads_total", result="refused") == 1, "the last reload")
+    assert stop(node) == 0
+
+
+@pytest.mark.parametrize("reader", ["has gone", "does not read"])
+def test_goes_on_when_nobody_takes_its_log(node, reader):
+    read_end, write_end = os.pipe()
+    node.daemon = node.host.start("fairlead", PROGRAM, "run", "-c", node.config, env=node.ready.environment(),
+                                  stderr=write_end)
+    os.close(write_end)
+    node.expect("READY=1")
+    if reader == "has gone":
+        os.close(read_end)
+    node.configure(json.dumps({f"x{number}": "y" * 200 for number in range(20)}))    # a reload says 20 problems
+    for number in range(1, 40):
+        node.daemon.popen.send_signal(signal.SIGHUP)
+        wait_until(lambda: node.metric("fairlead_config_reloads_total", result="refused") == number, "a refusal")
+    assert node.metric("fairlead_log_lines_left_out_total") > 0
+    assert stop(node) == 0

@@ -201,6 +201,7 @@ View Daemon::view() const {
   view.checks = checks_;
   view.check_latency = check_latency_;
   view.probes = {checker_.open(), checker_.most_open()};
+  view.log_left_out = log::left_out();
   view.engine = engine_->status();
   view.counters = engine_->counters();
   return view;

@@ -77,8 +77,9 @@ struct View {
   std::vector<VipView> vips;
   std::vector<PoolView> pools;
   std::map<std::string, std::array<uint64_t, health::probe_results>> checks;  // by pool
-  Bounded probes;       // of health checks, on their way
-  Bounded connections;  // of the HTTP port, which fills it in
+  Bounded probes;             // of health checks, on their way
+  Bounded connections;        // of the HTTP port, which fills it in
+  uint64_t log_left_out = 0;  // lines of the log that nobody took
 
   engine::Status engine;
   engine::Counters counters;

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <systemd/sd-daemon.h>
 
 #include <chrono>
 #include <csignal>
@@ -27,6 +26,7 @@
 #include "control/config/parse.h"
 #include "control/controller/daemon.h"
 #include "control/controller/unsupported.h"
+#include "operator/cli/notifier.h"
 #include "operator/http/api.h"
 #include "operator/http/server.h"
 
@@ -84,20 +84,18 @@ void go_before_packets(const config::Forwarder& forwarder) {
   if (CPU_COUNT(&cores) != 0) ::sched_setaffinity(0, sizeof cores, &cores);
 }
 
-// sd_notify(3); nothing happens when systemd, or whoever set NOTIFY_SOCKET, is not there.
-void notify(const std::string& state) { ::sd_notify(0, state.c_str()); }
-
 // Tells systemd that a reload begins, which wants the time of CLOCK_MONOTONIC, in which Clock
 // counts.
-void notify_reloading() {
+std::string reloading() {
   const auto at = std::chrono::duration_cast<std::chrono::microseconds>(now().time_since_epoch());
-  notify(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", at.count()));
+  return fmt::format("RELOADING=1\nMONOTONIC_USEC={}", at.count());
 }
 
 class Run {
  public:
   void run(config::Configuration configuration) {
     raise_descriptors();
+    std::signal(SIGPIPE, SIG_IGN);  // whoever read the log has gone: no reason to stop
     const config::Forwarder forwarder = configuration.node.forwarder;
     http_ = configuration.node.node.http;
     interface_ = forwarder.interface;
@@ -141,21 +139,21 @@ class Run {
 
   // A reload that comes before it forwards is a part of the start.
   void notify_ready() {
-    if (forwards_) notify(fmt::format("READY=1\nSTATUS=forwarding on {}", interface_));
+    if (forwards_) notifier_.tell(fmt::format("READY=1\nSTATUS=forwarding on {}", interface_));
   }
 
   void wait_for_signal() {
     signals_.async_wait([this](boost::system::error_code error, int signal) {
       if (error) return;
       if (signal == SIGHUP) {
-        notify_reloading();
+        notifier_.tell(reloading());
         daemon_->reload();
         return wait_for_signal();
       }
       // A second one kills: whoever sends it does not want to wait any longer.
       signals_.clear();
       log::info("{}: stopping", signal == SIGTERM ? "SIGTERM" : "SIGINT");
-      notify("STOPPING=1");
+      notifier_.tell("STOPPING=1");
       loop_.stop();
     });
   }
@@ -164,6 +162,7 @@ class Run {
   Error failed_;
   bool forwards_ = false;
   asio::io_context loop_{1};
+  Notifier notifier_{loop_};
   asio::signal_set signals_{loop_, SIGTERM, SIGINT, SIGHUP};
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<Daemon> daemon_;

@@ -156,6 +156,8 @@ void control(const View& view, Families& out) {
       .add({}, view.last_reload);
   out.histogram("fairlead_table_rebuild_seconds", "Time to plan and publish new tables.",
                 view.rebuild);
+  out.counter("fairlead_log_lines_left_out_total", "Lines of the log that nobody took.")
+      .add({}, view.log_left_out);
   out.gauge("fairlead_engine_info", "How packets are received and sent.")
       .add({{"engine", view.engine.engine},
             {"interface", view.engine.interface},
