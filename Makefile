@@ -5,7 +5,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
-.PHONY: build test demo bench asan tsan tidy format fuzz clean help dependencies build-dependencies
+.PHONY: build test live-long demo bench asan tsan tidy format fuzz clean help dependencies build-dependencies
 .DEFAULT_GOAL := build
 
 build: build/release/build.ninja  ## compile: the program is build/release/fairlead
@@ -13,6 +13,9 @@ build: build/release/build.ninja  ## compile: the program is build/release/fairl
 
 test: dependencies  ## everything that must hold; STAGES="unit house" for a part, STAGES=all with asan, tsan, tidy
 	@$(PYTHON) tests/run $(STAGES)
+
+live-long: dependencies build  ## tests/live with 100 MB each way and 50,000 connections at once
+	@LONG=1 $(PYTHON) -m pytest -q -p no:cacheprovider tests/live
 
 demo: dependencies build  ## the main job, live, in network namespaces; ENGINE=xdp|user, HOLD=1 keeps it up
 	@ENGINE="$(ENGINE)" HOLD="$(HOLD)" lab/demo
@@ -46,7 +49,7 @@ clean:  ## remove build/
 	@rm -rf build
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 build/%/build.ninja: | build-dependencies
 	@cmake --preset $*

@@ -1,0 +1,176 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""What the client does; each prints one JSON value.
+
+    client.py echo udp|tcp VIP PORT [SIZE [COUNT]]   [[name, peer, port], ...]: whom each of COUNT sockets was
+                                                     answered by, and whom that one took it for
+    client.py hold VIP PORT SOURCE FIRST COUNT       COUNT connections at once, from port FIRST on, used when
+                                                     all are open; with a further word, not before a SIGUSR1
+    client.py get|put VIP PORT SIZE                  {"sha256":, "mss":, "pmtu":} of a transfer
+    client.py probe udp|tcp|icmp VIP PORT TTL        [address, ICMP type, code] that a packet of this TTL got; [] if
+                                                     nothing came, "answer" or "refused" from the service
+    client.py leave VIP PORT                         the port of a socket that is gone before its answer comes
+"""
+import collections
+import json
+import selectors
+import signal
+import socket
+import struct
+import sys
+
+from server import RECVERR, error_from_queue, receive, stream
+
+PATIENCE = 5
+IP_MTU, IPV6_MTU = 14, 24
+
+
+def family_of(address):
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def pmtu_of(sock):
+    if sock.family == socket.AF_INET6:
+        return sock.getsockopt(socket.IPPROTO_IPV6, IPV6_MTU)
+    return sock.getsockopt(socket.IPPROTO_IP, IP_MTU)
+
+
+def echo(kind, vip, port, size=20, count=1):
+    answers = []
+    for number in range(count):
+        data = (b"%d " % number + bytes(range(256)) * (size // 256 + 1))[:size]
+        with socket.socket(family_of(vip), socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM) as sock:
+            sock.settimeout(PATIENCE)
+            sock.connect((vip, port))
+            sock.send(data)
+            said = sock.recv(65536)
+        name, peer, peer_port, rest = said.split(b" ", 3)
+        assert rest == data, (size, said[:60])
+        answers.append([name.decode(), peer.decode(), int(peer_port)])
+    return answers
+
+
+class Held:
+    """Connections that are all open before the first one is used."""
+
+    def __init__(self, vip, port, source, first, count):
+        self.selector, self.failed, self.answered = selectors.EpollSelector(), collections.Counter(), 0
+        self.names, self.peers = collections.Counter(), set()
+        self.target, self.open, self.at_once = (vip, port), [], 256
+        self.waiting = [(source, first + number) for number in range(count)]
+
+    def begin(self):
+        source = self.waiting.pop()
+        tcp = socket.socket(family_of(source[0]), socket.SOCK_STREAM)
+        tcp.setblocking(False)
+        tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        tcp.bind(source)
+        tcp.connect_ex(self.target)
+        self.selector.register(tcp, selectors.EVENT_WRITE)
+
+    def connect_all(self):
+        under_way = 0
+        while self.waiting or under_way:
+            while self.waiting and under_way < self.at_once:
+                self.begin()
+                under_way += 1
+            ready = self.selector.select(30)
+            if not ready:
+                self.failed["connect timed out"] += under_way
+                break
+            for key, _ in ready:
+                self.selector.unregister(key.fileobj)
+                under_way -= 1
+                error = key.fileobj.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                if error:
+                    self.failed[f"connect: error {error}"] += 1
+                else:
+                    self.open.append(key.fileobj)
+
+    def use_all(self):
+        for start in range(0, len(self.open), self.at_once):
+            for tcp in self.open[start:start + self.at_once]:
+                tcp.send(b"held")
+            for tcp in self.open[start:start + self.at_once]:
+                tcp.settimeout(30)
+                self.use(tcp)
+
+    def use(self, tcp):
+        try:
+            name, peer, port, rest = tcp.recv(100).split(b" ")
+            self.answered += rest == b"held"
+            self.names[name.decode()] += 1
+            self.peers.add((name, peer, port))
+        except (OSError, ValueError) as error:
+            self.failed[f"use: {error}"] += 1
+
+
+def hold(vip, port, source, first, count, until_told=False):
+    held = Held(vip, port, source, first, count)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    held.connect_all()
+    if until_told:
+        print("open", flush=True)
+        signal.sigwait([signal.SIGUSR1])
+    held.use_all()
+    held.use_all()
+    return {"answered": held.answered, "failed": held.failed, "names": held.names, "peers": len(held.peers)}
+
+
+def transfer(word, vip, port, size):
+    with socket.create_connection((vip, port), 60) as tcp:
+        tcp.sendall(f"{word} {size}\n".encode())
+        if word == "get":
+            digest, _ = receive(tcp, size)
+        else:
+            for piece in stream(size):
+                tcp.sendall(piece)
+            digest = tcp.recv(100).decode()
+        return {"sha256": digest, "mss": tcp.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG), "pmtu": pmtu_of(tcp)}
+
+
+def probe(kind, vip, port, ttl):
+    family = family_of(vip)
+    if kind == "icmp":
+        protocol = socket.IPPROTO_ICMPV6 if family == socket.AF_INET6 else socket.IPPROTO_ICMP
+        sock = socket.socket(family, socket.SOCK_DGRAM, protocol)
+    else:
+        sock = socket.socket(family, socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM)
+    with sock:
+        sock.setsockopt(*RECVERR[family], 1)
+        hops = (socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS) if family == socket.AF_INET6 else \
+               (socket.IPPROTO_IP, socket.IP_TTL)
+        sock.setsockopt(*hops, ttl)
+        sock.setblocking(False)
+        selector = selectors.PollSelector()
+        sock.connect_ex((vip, port))
+        if kind != "tcp":
+            sock.send(struct.pack(">BBHHH", 128 if family == socket.AF_INET6 else 8, 0, 0, 1, 1) + bytes(20))
+        selector.register(sock, selectors.EVENT_READ | (selectors.EVENT_WRITE if kind == "tcp" else 0))
+        if not selector.select(1.5):
+            return []
+        error = error_from_queue(sock)
+        if error:
+            return error
+        if kind == "tcp":
+            return "answer" if sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0 else "refused"
+        sock.recv(2000)
+        return "answer"
+
+
+def leave(vip, port):
+    with socket.socket(family_of(vip), socket.SOCK_DGRAM) as udp:
+        udp.connect((vip, port))
+        udp.send(b"is anybody there")
+        return udp.getsockname()[1]
+
+
+def number(word):
+    return int(word) if word.isdigit() else word
+
+
+if __name__ == "__main__":
+    name, *words = map(number, sys.argv[1:])
+    command = {"echo": echo, "hold": hold, "get": lambda *rest: transfer("get", *rest),
+               "put": lambda *rest: transfer("put", *rest), "probe": probe, "leave": leave}[name]
+    print(json.dumps(command(*words)))
