@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: MIT
 """What the client does; each prints one JSON value.
 
-    client.py echo udp|tcp VIP PORT [SIZE [COUNT]]   [[name, peer, port], ...]: whom each of COUNT sockets was
-                                                     answered by, and whom that one took it for
+    client.py echo KIND VIP PORT [SIZE [COUNT]]      [[name, peer, port], ...]: whom each of COUNT sockets was
+                                                     answered by, and whom that one took it for; KIND is tcp, udp,
+                                                     udp-cut (without DF) or udp-again (asks three times)
+    client.py fragments VIP PORT SIZE PIECE ORDER N  the same for N datagrams whose fragments of PIECE bytes are sent
+                                                     "reversed", or those of all datagrams "mixed"
     client.py hold VIP PORT SOURCE FIRST COUNT       COUNT connections at once, from port FIRST on, used when
                                                      all are open; with a further word, not before a SIGUSR1
     client.py get|put VIP PORT SIZE                  {"sha256":, "mss":, "pmtu":} of a transfer
@@ -13,6 +16,7 @@
 """
 import collections
 import json
+import random
 import selectors
 import signal
 import socket
@@ -22,7 +26,7 @@ import sys
 from server import RECVERR, error_from_queue, receive, stream
 
 PATIENCE = 5
-IP_MTU, IPV6_MTU = 14, 24
+IP_MTU, IPV6_MTU, IP_MTU_DISCOVER, IP_PMTUDISC_DONT = 14, 24, 10, 0
 
 
 def family_of(address):
@@ -35,19 +39,80 @@ def pmtu_of(sock):
     return sock.getsockopt(socket.IPPROTO_IP, IP_MTU)
 
 
+def payload(number, size):
+    return (b"%d " % number + bytes(range(256)) * (size // 256 + 1))[:size]
+
+
+def heard(said, data):
+    name, peer, port, rest = said.split(b" ", 3)
+    assert rest == data, (len(data), said[:60])
+    return [name.decode(), peer.decode(), int(port)]
+
+
 def echo(kind, vip, port, size=20, count=1):
     answers = []
     for number in range(count):
-        data = (b"%d " % number + bytes(range(256)) * (size // 256 + 1))[:size]
-        with socket.socket(family_of(vip), socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM) as sock:
-            sock.settimeout(PATIENCE)
+        data = payload(number, size)
+        with socket.socket(family_of(vip), socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM) as sock:
+            sock.settimeout(1 if kind == "udp-again" else PATIENCE)
+            if kind == "udp-cut":
+                sock.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT)
             sock.connect((vip, port))
-            sock.send(data)
-            said = sock.recv(65536)
-        name, peer, peer_port, rest = said.split(b" ", 3)
-        assert rest == data, (size, said[:60])
-        answers.append([name.decode(), peer.decode(), int(peer_port)])
+            for left in (2, 1, 0):
+                sock.send(data)
+                try:
+                    said = sock.recv(65536)
+                    break
+                except OSError:            # nothing came, or it was too big, which the next one will heed
+                    if kind != "udp-again" or left == 0:
+                        raise
+        answers.append(heard(said, data))
     return answers
+
+
+def checksum(data):
+    total = sum(struct.unpack(f">{(len(data) + 1) // 2}H", data + bytes(len(data) % 2)))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff or 0xffff
+
+
+def datagram(sock, vip, data):
+    """(from, to, UDP datagram) from this socket's address and port to the VIP that it is connected to."""
+    ends = [socket.inet_pton(sock.family, end[0]) for end in (sock.getsockname(), sock.getpeername())]
+    head = struct.pack(">HHH", sock.getsockname()[1], sock.getpeername()[1], 8 + len(data))
+    total = checksum(b"".join(ends) + struct.pack(">HH", socket.IPPROTO_UDP, 8 + len(data)) + head + b"\0\0" + data)
+    return (*ends, head + struct.pack(">H", total) + data)
+
+
+def cut(source, target, whole, number, piece):
+    """IP packets with at most `piece` bytes of the datagram each."""
+    piece = piece // 8 * 8
+    for at in range(0, len(whole), piece):
+        part, more = whole[at:at + piece], at + piece < len(whole)
+        if len(source) == 4:
+            yield struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(part), number, more << 13 | at // 8, 64,
+                              socket.IPPROTO_UDP, 0) + source + target + part
+        else:
+            yield (struct.pack(">IHBB", 6 << 28, 8 + len(part), 44, 64) + source + target +
+                   struct.pack(">BBHI", socket.IPPROTO_UDP, 0, at | more, number) + part)
+
+
+def fragments(vip, port, size, piece, order, count):
+    family = family_of(vip)
+    raw = socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_RAW)
+    socks, packets, first = [], [], random.randrange(30_000)
+    for number in range(count):
+        udp = socket.socket(family, socket.SOCK_DGRAM)
+        udp.settimeout(PATIENCE)
+        udp.connect((vip, port))
+        socks.append(udp)
+        packets += reversed([*cut(*datagram(udp, vip, payload(number, size)), first + number, piece)])
+    if order == "mixed":
+        random.Random(7).shuffle(packets)
+    for packet in packets:
+        raw.sendto(packet, (vip, 0))
+    return [heard(udp.recv(65536), payload(number, size)) for number, udp in enumerate(socks)]
 
 
 class Held:
@@ -171,6 +236,6 @@ def number(word):
 
 if __name__ == "__main__":
     name, *words = map(number, sys.argv[1:])
-    command = {"echo": echo, "hold": hold, "get": lambda *rest: transfer("get", *rest),
+    command = {"echo": echo, "fragments": fragments, "hold": hold, "get": lambda *rest: transfer("get", *rest),
                "put": lambda *rest: transfer("put", *rest), "probe": probe, "leave": leave}[name]
     print(json.dumps(command(*words)))

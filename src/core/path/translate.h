@@ -343,12 +343,23 @@ template <Tables T>
   return refresh_connection(*tables, line, static_cast<Family>(family), static_cast<u8>(protocol));
 }
 
-// Later fragments of a reply find back by what they share with the first.
+// Later fragments of a reply find back by what they share with the first. With snat that is the
+// same for all clients but for the identification, so the last datagram that has a number keeps it.
 template <Tables T>
 FAIRLEAD_INLINE void remember_reply_fragment(const T& tables, const Packet& packet, u32 line) {
   const u64 key = reply_fragment_key(tables.settings(), packet);
-  if (find_translation_apart(&tables, key) != no_translation) return;
-  Translation entry = tables.translation(line);
+  const Translation& flow = tables.translation(line);
+  const u32 known = find_translation_apart(&tables, key);
+  if (known != no_translation) {
+    Translation& before = tables.translation(known);
+    const u64 word = before.meta.word;
+    const bool same = before.client == flow.client && before.vip == flow.vip &&
+                      before.facts.client_port == flow.facts.client_port &&
+                      before.facts.vip_port == flow.facts.vip_port;
+    if (same) return;
+    __sync_bool_compare_and_swap(&before.meta.word, word, u64{0});  // nobody's from now on
+  }
+  Translation entry = flow;
   entry.meta = meta_of(tables.now(), tag_of(entry.meta), State::other, backend_of(entry.meta));
   add_translation_apart(&tables, key, &entry);
 }

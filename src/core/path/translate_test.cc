@@ -211,6 +211,27 @@ TEST_P(Nat, LaterFragmentsOfAReplyFollowTheFirst) {
   EXPECT_EQ(later.packet(), fragment(n().vip, false, dns));
 }
 
+TEST_P(Nat, LaterFragmentsFollowTheLastReplyThatHadTheirNumber) {
+  set_backend(true);
+  const std::string other = six() ? "2001:db8:c::8" : "203.0.113.8";
+  for (const std::string& client : {n().client, other, n().client}) {
+    const Sent query = send(sealed({.source = client, .destination = n().vip, .protocol = 17},
+                                   udp(40'000, dns, {1, 2, 3})));
+    const auto fragment = [&](bool first) {
+      IpSpec spec{.source = n().backend, .destination = n().node, .protocol = 17};
+      spec.fragment = first ? 0x2000 : 0x0002;
+      if (six()) spec.extensions = {fragment_header(first ? 0 : 16, first)};
+      return ip(spec, first ? udp(inside, word(query.packet(), header()), Bytes(8)) : Bytes(8));
+    };
+    ASSERT_EQ(send(fragment(true)).reason, Reason::nat_reply);
+    const Bytes later = send(fragment(false)).packet();
+    const size_t destination = six() ? 24 : 16;
+    EXPECT_EQ(Bytes(later.begin() + static_cast<long>(destination),
+                    later.begin() + static_cast<long>(destination + (six() ? 16 : 4))),
+              address_bytes(client));
+  }
+}
+
 TEST_P(Nat, RepliesKeepAConnectionAliveWhoseClientIsSilent) {
   request(), request(0x10);
   for (u32 i = 0; i < 4; i++) {

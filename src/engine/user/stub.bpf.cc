@@ -4,7 +4,8 @@
 // without a socket, too. So ssh, BGP, ARP and neighbour discovery never depend on a worker.
 //
 // Which frames those are is the core's decision, made here on a copy of the rows; the worker makes
-// it again, with all tables.
+// it again, with all tables. Only the first fragment of a reply is remembered here already: the
+// later ones are at this program's door before a worker has seen it.
 #include "bpf/helpers.h"
 #include "core/path/adopt.h"
 #include "core/path/translate.h"
@@ -28,9 +29,12 @@ Translation translations[1u << 21] SEC(".bss.translat");
 
 extern const volatile u32 rows_mask = 0;  // of one generation
 extern const volatile u32 translations_mask = 0;
+
+// Nobody reads them: where there is no room, the worker finds none either and counts that.
+WorkerCounters uncounted SEC(".bss.uncounted");
 }
 
-// Declared without a body is what classify() and find_reply() have no use for.
+// Declared without a body is what the core's functions used here have no use for.
 struct StubTables {
   u32 generation;
 
@@ -49,7 +53,7 @@ struct StubTables {
   Bucket& line(u32 i) const;
   NarrowBucket& fragment_line(u32 i) const;
   Translation& translation(u32 i) const { return translations[i & translations_mask]; }
-  WorkerCounters& counters() const;
+  WorkerCounters& counters() const { return uncounted; }
   BackendCounters& backend_counters(u32 i) const;
   ServiceCounters& service_counters(u32 i) const;
 };
@@ -81,10 +85,25 @@ FAIRLEAD_INLINE u32 find_translation_apart(const StubTables* tables, u64 key) {
   return find_translation_words(tables->generation, key);
 }
 
+extern "C" [[gnu::noinline]] u32 add_translation_words(u32 generation, u64 key,
+                                                       const Translation* entry) {
+  return entry ? add_translation(StubTables{generation}, key, *entry) : no_translation;
+}
+
+FAIRLEAD_INLINE u32 add_translation_apart(const StubTables* tables, u64 key,
+                                          const Translation* entry) {
+  return add_translation_words(tables->generation, key, entry);
+}
+
 extern "C" [[gnu::noinline]] u32 find_reply_words(xdp_md* context, u32 generation,
                                                   const Packet* packet) {
   if (!context || !packet) return no_translation;
-  return find_reply(bpf::XdpFrame(context), StubTables{generation}, *packet);
+  const StubTables tables{generation};
+  const u32 line = find_reply(bpf::XdpFrame(context), tables, *packet);
+  if (line != no_translation && packet->first_fragment) {
+    translate_detail::remember_reply_fragment(tables, *packet, line);
+  }
+  return line;
 }
 
 // The one kind of packet to a VIP that is the host's.
