@@ -11,6 +11,7 @@
 namespace fairlead::health::limits {
 
 constexpr uint32_t in_flight = 4'096;  // open probes: 10,000 dead targets at 5 s and 2 s
+constexpr uint32_t at_once = 256;      // begun in one step; others of the loop come between
 constexpr Duration first_interval = std::chrono::milliseconds(200);  // while unknown, at most
 
 }  // namespace fairlead::health::limits

@@ -74,15 +74,16 @@ void Controller::health_seen(Time now, const health::Flip& flip, Actions& action
   health_[flip.check] = health_of_state(flip.state);
   tell_flip(flip, actions);
   if (!active_) return;
-  const std::set<uint32_t> pools = refresh(active_->roster->of(flip.check).members);
-  if (pools.empty()) return;
+  const std::vector<MemberId>& members = active_->roster->of(flip.check).members;
+  if (members.empty()) return;
+  refresh(members);
   const bool gentle = flip.before == health::State::unknown && flip.state == health::State::up;
-  if (!gentle) touch(pools, actions);
+  if (!gentle) touch(members, actions);
   plan_soon(now);
 }
 
 void Controller::hops_seen(Time now, const HopsSeen& event, Actions& actions) {
-  std::set<uint32_t> pools;
+  std::vector<MemberId> changed;
   for (const HopsSeen::Hop& hop : event.hops) {
     const HopsSeen::Hop before = std::exchange(hops_[hop.backend], hop);
     if (before.mac == hop.mac || !active_) continue;
@@ -92,10 +93,11 @@ void Controller::hops_seen(Time now, const HopsSeen& event, Actions& actions) {
           Tell{log::Level::warning, fmt::format("backend {} has no next hop: {}",
                                                 config::to_text(hop.backend), hop.missing)});
     }
-    pools.merge(refresh(members));
+    refresh(members);
+    changed.insert(changed.end(), members.begin(), members.end());
   }
-  if (pools.empty()) return;
-  touch(pools, actions);
+  if (changed.empty()) return;
+  touch(changed, actions);
   plan_soon(now);
 }
 
@@ -107,6 +109,9 @@ void Controller::published(Time now, const Published& event, Actions& actions) {
   table_refused_ = false;
   table_generation_ = done->plan.snapshot->generation;
   for (const tables::Pool& pool : done->plan.snapshot->pools) {
+    const size_t at = done->flags.size();
+    const config::Fail fail = done->intent->services.pools[at].fail;
+    done->readings.push_back(reading_of(done->plan.pools[at].tally, fail));
     std::vector<uint8_t>& flags = done->flags.emplace_back();
     for (const tables::Member& member : pool.members) {
       flags.push_back(member.line.flags & health_flags);
@@ -198,33 +203,41 @@ void Controller::watch_and_resolve(Actions& actions) {
   actions.push_back(Resolve{{addresses.begin(), addresses.end()}});
 }
 
-// Brings the states of these members in line with what is known now; the pools that have them.
-std::set<uint32_t> Controller::refresh(const std::vector<MemberId>& members) {
+// Brings the states of these members in line with what is known now.
+void Controller::refresh(const std::vector<MemberId>& members) {
   const HealthOf health = health_in(*active_->intent);
-  std::set<uint32_t> pools;
   for (const MemberId& id : members) {
     Plan::Pool& pool = active_->plan.pools[id.pool];
     const MergedMember& member = pool.members[id.member];
-    pool.states[id.member] =
-        state_of(member, health, hop_of({member.identity.family, member.identity.address}));
-    pools.insert(id.pool);
+    MemberState& state = pool.states[id.member];
+    pool.tally.take_off(state);
+    state = state_of(member, health, hop_of({member.identity.family, member.identity.address}));
+    pool.tally.add(state);
   }
-  return pools;
 }
 
-// Brings the engine's flags of these pools in line with the states of their members.
-void Controller::touch(const std::set<uint32_t>& pools, Actions& actions) {
-  for (const uint32_t pool : pools) {
-    std::vector<uint8_t>& known = active_->flags[pool];
-    const config::Fail fail = active_->intent->services.pools[pool].fail;
-    const std::vector<uint8_t> flags = flags_of(active_->plan.pools[pool].states, fail);
-    for (uint32_t member = 0; member < known.size(); member++) {
-      const uint8_t wanted = flags[member] & health_flags;
-      if (wanted == known[member]) continue;
-      known[member] = wanted;
-      actions.push_back(SetFlags{pool, member, wanted});
+// Brings the engine's flags in line with the states of these members; those of the whole pool only
+// when its reading changes, so that thousands may go down at once.
+void Controller::touch(const std::vector<MemberId>& members, Actions& actions) {
+  for (const MemberId& id : members) {
+    const config::Fail fail = active_->intent->services.pools[id.pool].fail;
+    const Reading reading = reading_of(active_->plan.pools[id.pool].tally, fail);
+    if (std::exchange(active_->readings[id.pool], reading) == reading) {
+      touch(id, actions);
+      continue;
     }
+    const auto count = static_cast<uint32_t>(active_->flags[id.pool].size());
+    for (uint32_t member = 0; member < count; member++) touch({id.pool, member}, actions);
   }
+}
+
+void Controller::touch(MemberId id, Actions& actions) {
+  const uint8_t wanted =
+      flags_of(active_->plan.pools[id.pool].states[id.member], active_->readings[id.pool]);
+  uint8_t& known = active_->flags[id.pool][id.member];
+  if (wanted == known) return;
+  known = wanted;
+  actions.push_back(SetFlags{id.pool, id.member, wanted});
 }
 
 void Controller::plan_soon(Time now) {

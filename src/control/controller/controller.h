@@ -21,7 +21,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -120,6 +119,7 @@ class Controller {
     Plan plan;  // the states of its members are kept up to date
     std::shared_ptr<const Roster> roster;
     std::vector<std::vector<uint8_t>> flags;        // as the engine has them, by pool and member
+    std::vector<Reading> readings = {};             // that made them, by pool
     std::vector<std::vector<uint64_t>> slots = {};  // by pool and member; made for the first view
   };
 
@@ -133,8 +133,9 @@ class Controller {
   void publish(IntentPtr intent, Actions& actions);
 
   void watch_and_resolve(Actions& actions);
-  std::set<uint32_t> refresh(const std::vector<MemberId>& members);
-  void touch(const std::set<uint32_t>& pools, Actions& actions);
+  void refresh(const std::vector<MemberId>& members);
+  void touch(const std::vector<MemberId>& members, Actions& actions);
+  void touch(MemberId id, Actions& actions);
   void plan_soon(Time now);
   bool has_hops(const config::Services& services) const;
   HealthOf health_in(const Intent& intent) const;

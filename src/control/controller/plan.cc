@@ -26,6 +26,10 @@ std::string why_unusable(const MemberState& state, const NextHop& next_hop, uint
   return state.health == Health::unknown ? "not checked yet while others are up" : "down";
 }
 
+bool is_eligible(const MemberState& member) {
+  return member.reachable && !member.draining && member.weight > 0;
+}
+
 class Planner {
  public:
   Planner(const Input& input, const Tables& previous)
@@ -102,15 +106,17 @@ class Planner {
                                 line_of(from.method, address, input_.node, next_hop), ""});
       next_hops.push_back(next_hop);
     }
-    const std::vector<uint8_t> flags = flags_of(decided.states, from.fail);
-    for (size_t i = 0; i < flags.size(); i++) {
+    decided.tally = tally_of(decided.states);
+    const Reading reading = reading_of(decided.tally, from.fail);
+    for (size_t i = 0; i < result.members.size(); i++) {
       tables::Member& member = result.members[i];
+      const uint8_t flags = flags_of(decided.states[i], reading);
       const bool outer_v6 = member.identity.family == Family::v6;
-      member.line.flags = static_cast<uint8_t>(flags[i] | (outer_v6 ? backend_flag::outer_v6 : 0));
+      member.line.flags = static_cast<uint8_t>(flags | (outer_v6 ? backend_flag::outer_v6 : 0));
       if (from.method == core::Method::nat) {
         put_nat(member.line, member.identity, from.snat, input_.node);
       }
-      member.unusable = why_unusable(decided.states[i], next_hops[i], flags[i]);
+      member.unusable = why_unusable(decided.states[i], next_hops[i], flags);
     }
     result.table = table(from, result.members);
     return result;
@@ -187,29 +193,35 @@ MemberState state_of(const MergedMember& member, const HealthOf& health, const N
   return state;
 }
 
-std::vector<uint8_t> flags_of(std::span<const MemberState> members, config::Fail fail) {
-  const auto eligible = [](const MemberState& member) {
-    return member.reachable && !member.draining && member.weight > 0;
-  };
-  const auto any_eligible = [&](Health health) {
-    return std::ranges::any_of(members, [&](const MemberState& member) {
-      return eligible(member) && member.health == health;
-    });
-  };
-  const bool unknown_is_up = !any_eligible(Health::up);
-  const bool one_is_up = !unknown_is_up || any_eligible(Health::unknown);
-  const bool all_up = !one_is_up && fail == config::Fail::open;
+void Tally::add(const MemberState& member) {
+  if (!is_eligible(member)) return;
+  if (member.health == Health::up) up++;
+  if (member.health == Health::unknown) unknown++;
+}
 
-  std::vector<uint8_t> flags;
-  flags.reserve(members.size());
-  for (const MemberState& member : members) {
-    const bool up = all_up || member.health == Health::up ||
-                    (member.health == Health::unknown && unknown_is_up);
-    uint8_t value = 0;
-    if (member.reachable && up) value |= backend_flag::keeps_known;
-    if (eligible(member) && up) value |= backend_flag::takes_new;
-    flags.push_back(value);
-  }
+void Tally::take_off(const MemberState& member) {
+  if (!is_eligible(member)) return;
+  if (member.health == Health::up) up--;
+  if (member.health == Health::unknown) unknown--;
+}
+
+Tally tally_of(std::span<const MemberState> members) {
+  Tally tally;
+  for (const MemberState& member : members) tally.add(member);
+  return tally;
+}
+
+Reading reading_of(const Tally& tally, config::Fail fail) {
+  return {.unknown_is_up = tally.up == 0,
+          .all_up = tally.up == 0 && tally.unknown == 0 && fail == config::Fail::open};
+}
+
+uint8_t flags_of(const MemberState& member, const Reading& reading) {
+  const bool up = reading.all_up || member.health == Health::up ||
+                  (member.health == Health::unknown && reading.unknown_is_up);
+  uint8_t flags = 0;
+  if (member.reachable && up) flags |= backend_flag::keeps_known;
+  if (is_eligible(member) && up) flags |= backend_flag::takes_new;
   return flags;
 }
 

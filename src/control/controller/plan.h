@@ -67,10 +67,25 @@ struct MemberState {
   uint32_t weight = 1;
 };
 
+// Of the members of a pool that may get new flows, how many are known to be up, and how many
+// unknown: all that one member's flags depend on besides itself.
+struct Tally {
+  uint32_t up = 0, unknown = 0;
+  void add(const MemberState& member);
+  void take_off(const MemberState& member);
+};
+
+// What a pool's tally and its `fail` make of its members.
+struct Reading {
+  bool unknown_is_up = true, all_up = false;
+  friend bool operator==(const Reading&, const Reading&) = default;
+};
+
 struct Plan {
   struct Pool {                         // what decided about each of its members
     std::vector<MergedMember> members;  // their entries point into the services
     std::vector<MemberState> states;
+    Tally tally;  // of the states
   };
   std::shared_ptr<const tables::Snapshot> snapshot;
   Tables tables;            // handed to the next plan(), so that it builds only what changed
@@ -106,8 +121,10 @@ uint64_t identity_hash(const tables::Identity& identity, uint64_t table_seed);
 // says so, else unknown if one is, else down.
 MemberState state_of(const MergedMember& member, const HealthOf& health, const NextHop& next_hop);
 
-// takes_new and keeps_known (core::backend_flag) of each member of one pool.
-std::vector<uint8_t> flags_of(std::span<const MemberState> members, config::Fail fail);
+Tally tally_of(std::span<const MemberState> members);
+Reading reading_of(const Tally& tally, config::Fail fail);
+// takes_new and keeps_known (core::backend_flag) of a member.
+uint8_t flags_of(const MemberState& member, const Reading& reading);
 
 // The table that `input` decides; empty if nobody is usable.
 std::vector<uint16_t> build_table(const TableInput& input);

@@ -105,7 +105,9 @@ MemberState draining(Health health) { return {health, true, true, 1}; }
 MemberState unreachable(Health health) { return {health, false, false, 1}; }
 
 std::vector<int> flags(std::vector<MemberState> members, config::Fail fail = config::Fail::closed) {
-  const std::vector<uint8_t> flags = flags_of(members, fail);
+  const Reading reading = reading_of(tally_of(members), fail);
+  std::vector<uint8_t> flags;
+  for (const MemberState& member : members) flags.push_back(flags_of(member, reading));
   return {flags.begin(), flags.end()};
 }
 

@@ -110,7 +110,8 @@ void Monitor::schedule(Time now, Entry& entry) {
 }
 
 void Monitor::start_due(Time now, Actions& actions) {
-  while (!queue_.empty() && queue_.begin()->first <= now && open_.size() < in_flight_) {
+  while (!queue_.empty() && queue_.begin()->first <= now && open_.size() < in_flight_ &&
+         actions.probes.size() < limits::at_once) {
     const uint64_t id = queue_.begin()->second;
     queue_.erase(queue_.begin());
     auto& [check, entry] = *by_id_.at(id);

@@ -7,7 +7,8 @@
 // which began together do not stay together. Each probe of an interval starts up to a tenth of it
 // later than the last whole multiple says: the beat does not drift, and peers do not fall in step.
 //
-// At most `in_flight` probes are open; those that are due then wait their turn, in order. A probe
+// At most `in_flight` probes are open, and `at_once` begin in one step: then deadline() has passed,
+// and the next step begins more. Those that are due wait their turn, in order. A probe
 // that failed on this side (ProbeResult::local) says nothing of its target and changes no state: a
 // broken checker takes nobody out. When that goes on, it is told once.
 #pragma once

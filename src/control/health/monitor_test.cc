@@ -207,6 +207,22 @@ TEST(Monitor, OpenProbesAreBoundedAndTheOthersWaitTheirTurn) {
   for (const auto& [check, unused] : wanted) EXPECT_EQ(simulation.state(check), State::up);
 }
 
+TEST(Monitor, ThousandsThatAreDueAtOnceBeginInSeveralSteps) {
+  std::map<Check, Timing> checks;
+  for (uint32_t i = 0; i < 1000; i++) checks[check_of(i)] = timing;
+  Monitor monitor(1);
+  const Time at{};
+  size_t begun = monitor.step(at, Want{checks}).probes.size();
+  EXPECT_EQ(begun, limits::at_once);
+  while (monitor.deadline() && *monitor.deadline() <= at) {
+    const size_t more = monitor.step(at, Tick{}).probes.size();
+    ASSERT_GT(more, 0u);
+    EXPECT_LE(more, limits::at_once);
+    begun += more;
+  }
+  EXPECT_EQ(begun, 1000u);
+}
+
 TEST(Monitor, TenThousandTargetsAtFiveSecondsKeepTheirRate) {
   Simulation simulation;
   std::map<Check, Timing> wanted;
