@@ -50,6 +50,11 @@ FAIRLEAD_INLINE constexpr Event event_of(u8 protocol, u8 tcp_flags) {
   return protocol == wire::protocol_udp ? Event::udp : Event::other;
 }
 
+// The packet begins a flow, as far as it can tell.
+FAIRLEAD_INLINE constexpr bool opens(Event event) {
+  return event != Event::data && event != Event::ending;
+}
+
 // What a packet does to its connection: the state after it, and whether that is a new connection.
 // `none` and new: a flow without an entry ends, it is not remembered.
 struct Transition {

@@ -19,6 +19,9 @@ constexpr u32 snat_tries = 16;          // ports looked at for one connection
 // Below the ports that Linux gives to the node's own connections (net.ipv4.ip_local_port_range).
 constexpr u32 first_snat_port = 1024;
 constexpr u32 snat_ports = 32'768 - first_snat_port;
+constexpr u32 branches = 64;           // routes and parts of the split of one service, and 1
+constexpr u32 least_looked_at = 64;    // backends compared for one new flow
+constexpr u32 longest_turns = 16'384;  // in which the weights of a pool are told
 constexpr u32 workers = 64;
 constexpr u32 services = 65'535;          // ids 1..65535; 0 is none
 constexpr u32 backends = 65'535;          // (pool, backend) pairs; ids 1..65535; 0 is none

@@ -53,6 +53,9 @@ constexpr u16 client_ip = 2;  // affinity: the source address alone chooses
 constexpr u16 ping_drop = 4;  // on vip rows: echo requests are not answered
 constexpr u16 branched = 8;   // has routes or a split
 constexpr u16 slow = 16;      // some backend of it needs the slow path for every packet
+constexpr u16 round_robin = 32;
+constexpr u16 least_connections = 64;
+constexpr u16 scheduled = round_robin | least_connections;
 }  // namespace row_flag
 
 // A Maglev table: `size` slots from `offset` on, and the first limits::slot_mirror of them again.
@@ -78,9 +81,34 @@ struct alignas(32) Row {
   RowId id;
   u16 service;  // id of the service; 0 on vip and own rows
   u16 vip;      // id of the VIP
-  u32 table;    // index of the TableRef
+  u32 table;    // of its pool: index of the first TableRef; branched: of its first Branch
 };
 static_assert(sizeof(Row) == 32);
+
+// A pool has table_kinds TableRefs, the first at a multiple of that.
+constexpr u32 table_kinds = 4;
+constexpr u32 by_hash = 0;  // the Maglev table
+constexpr u32 by_turn = 1;  // round robin: whose turn it is, each as often as it weighs
+constexpr u32 by_load = 2;  // least connections: each backend that gets new flows, once
+
+// One of the pools between which a service chooses (path/branch.h). They stand one behind the
+// other, in the order in which they are asked, the last of kind `otherwise`; in two generations.
+enum class BranchKind : u8 {
+  otherwise = 0,  // what no route takes, if there is no split
+  route,          // flows from `source`
+  share,          // of a split
+};
+
+struct alignas(32) Branch {
+  Address source;  // masked to prefix_length
+  BranchKind kind;
+  u8 prefix_length;
+  Family family;
+  u8 position;  // in the split
+  u32 weight;
+  u32 pool;  // index of its first TableRef
+};
+static_assert(sizeof(Branch) == 32);
 
 // Which connection.
 // A line holds 4 narrow entries (IPv4, one VIP address, one port: the service id stands for all of
@@ -167,7 +195,8 @@ struct alignas(64) Backend {
   u8 outer[40];     // IPv4 uses the first 20 bytes; nat: a NatEnds
   u16 mss;          // largest MSS of IPv4 inside; IPv6 has 20 less
   Method method;
-  u8 flags;  // backend_flag; one byte, so that a flip is one store
+  u8 flags;    // backend_flag; one byte, so that a flip is one store
+  u32 weight;  // for least connections
 };
 static_assert(sizeof(Backend) == 64);
 
@@ -186,7 +215,10 @@ struct alignas(64) BackendCounters {
   u64 packets;
   u64 bytes;        // IP bytes of the packets as they came
   u64 connections;  // remembered: reasons `new` and `repinned`
-  u64 spare[5];
+  // connections + this, modulo 2^64, are alive on all workers: as of the last count
+  // (tables/live_connections.h, which alone writes it), and with what this worker added since.
+  u64 to_live;
+  u64 spare[4];
 };
 static_assert(sizeof(BackendCounters) == 64);
 
@@ -234,6 +266,7 @@ struct alignas(64) Settings {
   PrefixLengths prefixes[2];  // by generation
   u32 workers;                // how many share the ports of snat
   u8 translates;              // some pool is of method nat
+  u8 counts_live;             // some service goes by least connections
   u8 has_gateway;
   u8 gateway[6];  // of gateway_mac: where replies go, whoever the client's packets came from
 };

@@ -94,7 +94,9 @@ class TestTables {
  public:
   explicit TestTables(const TestSizes& sizes = {})
       : rows_(2 * sizes.rows),
+        branches_(64),
         tables_(16),
+        turns_(16),
         slots_(sizes.slots),
         backends_(sizes.backends),
         narrow_(sizes.narrow_lines),
@@ -120,7 +122,9 @@ class TestTables {
     const u32 half = static_cast<u32>(rows_.size() / 2);
     return rows_[(i & (half - 1)) + (settings_.generation & 1) * half];
   }
+  const Branch& branch(u32 i) const { return masked_in(branches_, i); }
   TableRef table(u32 i) const { return masked_in(tables_, i); }
+  u32& turns_taken(u32 i) const { return masked_in(turns_, i); }
   Slot slot(u32 i) const { return masked_in(slots_, i); }
   const Backend& backend(u32 i) const { return masked_in(backends_, i); }
   template <class Bucket>
@@ -145,6 +149,7 @@ class TestTables {
   Settings& set() { return settings_; }
   Backend& set_backend(u32 id) { return backends_[id]; }
   std::vector<Slot>& set_slots() { return slots_; }
+  std::vector<Branch>& set_branches() { return branches_; }
   std::vector<TableRef>& set_tables() { return tables_; }
   std::vector<NarrowBucket>& narrow() { return narrow_; }
   std::vector<WideBucket>& wide() { return wide_; }
@@ -205,7 +210,9 @@ class TestTables {
  private:
   Settings settings_{};
   std::vector<Row> rows_;
+  std::vector<Branch> branches_;
   std::vector<TableRef> tables_;
+  mutable std::vector<u32> turns_;
   std::vector<Slot> slots_;
   std::vector<Backend> backends_;
   // The core writes through const Tables, as they are views in the engines.

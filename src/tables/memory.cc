@@ -45,7 +45,9 @@ struct Offsets {
     const uint64_t workers = c.workers;
     settings = layout.add<core::Settings>(1);
     rows = layout.add<core::Row>(2ull * c.rows);
+    branches = layout.add<core::Branch>(2ull * c.branches);
     tables = layout.add<core::TableRef>(c.tables);
+    turns = layout.add<core::u32>(workers * c.tables);
     backends = layout.add<core::Backend>(c.backends);
     counters = layout.add<core::WorkerCounters>(workers);
     backend_counters = layout.add<core::BackendCounters>(workers * c.backends);
@@ -58,8 +60,8 @@ struct Offsets {
   }
 
   Layout layout;
-  uint64_t settings, rows, tables, backends, counters, backend_counters, service_counters, slots,
-      narrow, wide, fragments, translations;
+  uint64_t settings, rows, branches, tables, turns, backends, counters, backend_counters,
+      service_counters, slots, narrow, wide, fragments, translations;
 };
 
 // Reserved huge pages if there are enough, else memory that the kernel may back with huge pages.
@@ -91,7 +93,8 @@ Result<void> examine(const Capacity& c) {
   const std::array sizes{
       Size{"workers", c.workers, core::limits::workers, false},
       Size{"rows", c.rows, 1u << 20},
-      Size{"tables", c.tables, 1u << 16},
+      Size{"branches", c.branches, 1u << 16},
+      Size{"tables", c.tables, 1u << 18},
       Size{"slots", c.slots, 1u << 30},
       Size{"backends", c.backends, core::limits::backends + 1},
       Size{"services", c.services, core::limits::services + 1},
@@ -137,7 +140,9 @@ Result<OwnMemory> OwnMemory::make(const Capacity& capacity) {
   view.capacity = capacity;
   array(view.settings, at.settings);
   array(view.rows, at.rows);
+  array(view.branches, at.branches);
   array(view.tables, at.tables);
+  array(view.turns, at.turns);
   array(view.slots, at.slots);
   array(view.backends, at.backends);
   array(view.narrow, at.narrow);

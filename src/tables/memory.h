@@ -15,8 +15,9 @@ namespace fairlead::tables {
 
 struct Capacity {
   uint32_t workers = 1;
-  uint32_t rows = 1u << 12;    // of one generation
-  uint32_t tables = 1u << 10;  // TableRefs
+  uint32_t rows = 1u << 12;      // of one generation
+  uint32_t branches = 1u << 10;  // of one generation
+  uint32_t tables = 1u << 12;    // TableRefs, core::table_kinds for each pool
   uint32_t slots = 1u << 22;
   uint32_t backends = 1u << 12;  // Backend lines, id 0 included
   uint32_t services = 1u << 10;
@@ -30,8 +31,10 @@ struct Capacity {
 struct Memory {
   Capacity capacity;
   core::Settings* settings = nullptr;
-  core::Row* rows = nullptr;  // 2 generations
+  core::Row* rows = nullptr;         // 2 generations
+  core::Branch* branches = nullptr;  // 2 generations
   core::TableRef* tables = nullptr;
+  core::u32* turns = nullptr;  // by worker, then by TableRef
   core::Slot* slots = nullptr;
   core::Backend* backends = nullptr;
   core::NarrowBucket* narrow = nullptr;  // by worker

@@ -69,6 +69,12 @@ uint32_t smallest_inner_mtu(const Snapshot& snapshot) {
   return smallest;
 }
 
+bool counts_live(const Snapshot& snapshot) {
+  return std::ranges::any_of(snapshot.services, [](const Service& service) {
+    return service.scheduler == Scheduler::least_connections;
+  });
+}
+
 }  // namespace
 
 Publisher::State::State(const Memory& m, Options o)
@@ -78,7 +84,7 @@ Publisher::State::State(const Memory& m, Options o)
       backend_ids(m.capacity.backends),
       service_ids(m.capacity.services),
       vip_ids(m.capacity.services),
-      table_ids(m.capacity.tables),
+      table_ids(m.capacity.tables / core::table_kinds),
       backend_names(m.capacity.backends),
       service_names(m.capacity.services, -1),
       vip_names(m.capacity.services, -1) {}
@@ -102,15 +108,20 @@ void Publisher::State::write_backends(const Snapshot& next, const Plan& plan) {
 
 void Publisher::State::write_tables(const Plan& plan) {
   for (size_t p = 0; p < plan.parts.size(); p++) {
-    if (!plan.writes[p]) continue;
-    const Part& part = plan.parts[p];
-    core::Slot* slots = memory.slots + part.ref.offset;
-    for (uint32_t i = 0; i < part.ref.size; i++) slots[i] = part.ids[(*part.owners)[i]];
-    if (part.ref.size != 0) {
-      // In a table smaller than the mirror this goes round several times.
-      for (uint32_t i = 0; i < core::limits::slot_mirror; i++) slots[part.ref.size + i] = slots[i];
+    const Parts& pool = plan.parts[p];
+    for (size_t kind = 0; kind < pool.tables.size(); kind++) {
+      const Part& part = pool.tables[kind];
+      if (!part.is_new) continue;
+      core::Slot* slots = memory.slots + part.ref.offset;
+      for (uint32_t i = 0; i < part.ref.size; i++) slots[i] = pool.ids[(*part.owners)[i]];
+      if (part.ref.size != 0) {
+        // In a table smaller than the mirror this goes round several times.
+        for (uint32_t i = 0; i < core::limits::slot_mirror; i++) {
+          slots[part.ref.size + i] = slots[i];
+        }
+      }
+      store(memory.tables[plan.tables[p] * core::table_kinds + kind], part.ref);
     }
-    store(memory.tables[plan.tables[p]], part.ref);
   }
 }
 
@@ -119,6 +130,7 @@ void Publisher::State::write_rows(const Snapshot& next, const Plan& plan) {
   const uint32_t generation = settings.generation ^ 1;
   core::Row* rows = memory.rows + size_t{generation} * memory.capacity.rows;
   std::ranges::copy(plan.rows->rows(), rows);
+  std::ranges::copy(plan.branches, memory.branches + size_t{generation} * memory.capacity.branches);
   settings.prefixes[generation] = plan.prefixes;
   for (size_t i = 0; i < next.seed.size(); i++) store<core::u64>(settings.seed[i], next.seed[i]);
   for (size_t i = 0; i < next.ttl_ms.size(); i++) {
@@ -134,6 +146,7 @@ void Publisher::State::write_rows(const Snapshot& next, const Plan& plan) {
   const bool translates = std::ranges::any_of(
       next.pools, [](const Pool& pool) { return pool.method == core::Method::nat; });
   store<core::u8>(settings.translates, settings.translates | (translates ? 1 : 0));
+  store<core::u8>(settings.counts_live, counts_live(next) ? 1 : 0);
   store(settings.version, core::layout_version);
   store(settings.generation, generation);
 }
@@ -179,17 +192,23 @@ void Publisher::State::retire(const Plan& plan, uint64_t now_ms, uint64_t quaran
   for (const FollowerLine& follower : followers) {
     if (!stays[follower.id]) write_flags(memory.backends[follower.id], 0);
   }
-  std::unordered_map<std::string, Part> old = std::move(parts);
+  std::unordered_map<std::string, Parts> old = std::move(parts);
   parts.clear();
   std::vector<bool> has_pool(memory.capacity.tables);
   for (size_t p = 0; p < plan.parts.size(); p++) {
-    const std::string& id = snapshot->pools[p].id;
-    has_pool[plan.tables[p]] = true;
-    if (!plan.writes[p]) old.erase(id);
-    parts.emplace(id, plan.parts[p]);
+    Parts kept = plan.parts[p];
+    const auto before = old.find(snapshot->pools[p].id);
+    for (size_t kind = 0; kind < kept.tables.size(); kind++) {
+      has_pool[plan.tables[p] * core::table_kinds + kind] = true;
+      if (!kept.tables[kind].is_new && before != old.end()) before->second.tables[kind] = {};
+      kept.tables[kind].is_new = false;
+    }
+    parts.emplace(snapshot->pools[p].id, std::move(kept));
   }
-  for (const auto& [id, part] : old) {
-    if (part.ref.size != 0) arena.give_back(part.ref.offset);
+  for (const auto& [id, gone] : old) {
+    for (const Part& part : gone.tables) {
+      if (part.ref.size != 0) arena.give_back(part.ref.offset);
+    }
   }
   for (uint32_t i = 0; i < memory.capacity.tables; i++) {
     if (!has_pool[i] && memory.tables[i].size != 0) store(memory.tables[i], core::TableRef{});

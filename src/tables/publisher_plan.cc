@@ -18,8 +18,6 @@ namespace {
 
 using core::RowKind;
 
-bool has_table(const Pool& pool) { return pool.table != nullptr && !pool.table->empty(); }
-
 // GUE to an IPv6 backend: the outer UDP checksum covers the whole packet. A connection may be with
 // a backend of any pool, one that its service had before.
 bool needs_slow_path(const Snapshot& snapshot) {
@@ -33,10 +31,16 @@ bool needs_slow_path(const Snapshot& snapshot) {
 
 uint16_t flags_of(const Vip& vip, const Service& service, bool slow) {
   const bool single = vip.prefix_length == core::host_length(vip.family);
-  const bool wide = !single || service.port == 0 || service.protocol == 0;
-  return static_cast<uint16_t>((wide ? core::row_flag::wide : 0) |
-                               (service.client_ip ? core::row_flag::client_ip : 0) |
-                               (slow ? core::row_flag::slow : 0));
+  const std::pair<bool, uint16_t> flags[] = {
+      {!single || service.port == 0 || service.protocol == 0, core::row_flag::wide},
+      {service.client_ip, core::row_flag::client_ip},
+      {slow, core::row_flag::slow},
+      {!service.routes.empty() || !service.split.empty(), core::row_flag::branched},
+      {service.scheduler == Scheduler::round_robin, core::row_flag::round_robin},
+      {service.scheduler == Scheduler::least_connections, core::row_flag::least_connections}};
+  uint16_t all = 0;
+  for (const auto& [set, flag] : flags) all = static_cast<uint16_t>(all | (set ? flag : 0));
+  return all;
 }
 
 // Longest first, each + 1, 0 behind the last; false if there are too many.
@@ -115,36 +119,65 @@ Result<void> Publisher::State::give_ids(const Snapshot& next, uint64_t now_ms, P
 
 Result<void> Publisher::State::make_room(const Snapshot& next, Plan& plan) {
   plan.parts.resize(next.pools.size());
-  plan.writes.resize(next.pools.size());
   for (size_t p = 0; p < next.pools.size(); p++) {
     const Pool& pool = next.pools[p];
-    std::vector<core::Slot> ids(plan.backends.begin() + plan.pools[p],
-                                plan.backends.begin() + plan.pools[p + 1]);
+    Parts& parts_of_pool = plan.parts[p];
+    parts_of_pool.ids.assign(plan.backends.begin() + plan.pools[p],
+                             plan.backends.begin() + plan.pools[p + 1]);
     const auto old = parts.find(pool.id);
-    if (old != parts.end() && old->second.is_made_from(pool, ids)) {
-      plan.parts[p] = old->second;
-      continue;
+    const bool same_ids = old != parts.end() && old->second.ids == parts_of_pool.ids;
+    const std::array owners{pool.table, pool.turns, pool.candidates};
+    for (size_t kind = 0; kind < owners.size(); kind++) {
+      Part& part = parts_of_pool.tables[kind];
+      if (same_ids && old->second.tables[kind].owners == owners[kind]) {
+        part = old->second.tables[kind];
+      } else if (auto taken = take_room(pool, owners[kind], part); !taken) {
+        return taken;
+      }
     }
-    Part& part = plan.parts[p];
-    part.owners = pool.table;
-    part.ids = std::move(ids);
-    plan.writes[p] = true;
-    if (!has_table(pool)) continue;
-    const uint32_t size = static_cast<uint32_t>(pool.table->size());
-    const uint32_t last = std::ranges::max(*pool.table);
-    check(last < pool.members.size(), "pool {}: a slot belongs to member {} of {}", pool.id, last,
-          pool.members.size());
-    const auto begin = arena.take(size + core::limits::slot_mirror);
-    if (!begin) {
-      return failure(
-          fmt::format("capacity exceeded: no room for the {} slots of pool {}; {} of {} are in "
-                      "use, and a table "
-                      "needs room twice while it is exchanged: choose a smaller table_size",
-                      size, pool.id, arena.used(), arena.capacity()));
-    }
-    part.ref = {*begin, size};
   }
   return {};
+}
+
+Result<void> Publisher::State::take_room(const Pool& pool, const Pool::Owners& owners, Part& part) {
+  part = {.ref = {}, .owners = owners, .is_new = true};
+  if (owners == nullptr || owners->empty()) return {};
+  const uint32_t size = static_cast<uint32_t>(owners->size());
+  const uint32_t last = std::ranges::max(*owners);
+  check(last < pool.members.size(), "pool {}: a slot belongs to member {} of {}", pool.id, last,
+        pool.members.size());
+  const auto begin = arena.take(size + core::limits::slot_mirror);
+  if (!begin) {
+    return failure(
+        fmt::format("capacity exceeded: no room for the {} slots of pool {}; {} of {} are in use, "
+                    "and a table needs room twice while it is exchanged: choose a smaller "
+                    "table_size",
+                    size, pool.id, arena.used(), arena.capacity()));
+  }
+  part.ref = {*begin, size};
+  return {};
+}
+
+// The branches of a service, in the order in which they are asked, and where they begin.
+uint32_t Publisher::State::add_branches(const Service& service, Plan& plan) {
+  const auto first = static_cast<uint32_t>(plan.branches.size());
+  const auto pool = [&](uint32_t number) { return plan.tables[number] * core::table_kinds; };
+  for (const Route& route : service.routes) {
+    plan.branches.push_back({.source = route.source,
+                             .kind = core::BranchKind::route,
+                             .prefix_length = route.prefix_length,
+                             .family = route.family,
+                             .pool = pool(route.pool)});
+  }
+  uint8_t position = 0;
+  for (const Share& share : service.split) {
+    plan.branches.push_back({.kind = core::BranchKind::share,
+                             .position = position++,
+                             .weight = share.weight,
+                             .pool = pool(share.pool)});
+  }
+  plan.branches.push_back({.kind = core::BranchKind::otherwise, .pool = pool(service.pool)});
+  return first;
 }
 
 Result<void> Publisher::State::place_rows(const Snapshot& next, Plan& plan) const {
@@ -167,8 +200,9 @@ Result<void> Publisher::State::place_rows(const Snapshot& next, Plan& plan) cons
                                      service.protocol, core::to_be16(service.port)),
                   .service = static_cast<uint16_t>(plan.services[s]),
                   .vip = static_cast<uint16_t>(plan.vips[service.vip]),
-                  .table = plan.tables[service.pool]};
+                  .table = plan.tables[service.pool] * core::table_kinds};
     row.id.flags = flags_of(vip, service, slow);
+    if (row.id.flags & core::row_flag::branched) row.table = add_branches(service, plan);
     fits = fits && rows.insert(row);
   }
   for (const core::Family family : {core::Family::v4, core::Family::v6}) {
@@ -182,6 +216,10 @@ Result<void> Publisher::State::place_rows(const Snapshot& next, Plan& plan) cons
         "capacity exceeded: {} VIPs, {} services and {} own addresses do not fit in {} rows",
         next.vips.size(), next.services.size(), next.own_v4.size() + next.own_v6.size(),
         memory.capacity.rows));
+  }
+  if (plan.branches.size() > memory.capacity.branches) {
+    return failure(fmt::format("capacity exceeded: {} routes and shares do not fit in {} branches",
+                               plan.branches.size(), memory.capacity.branches));
   }
   if (!list_lengths(next.vips, plan.prefixes)) {
     return failure(
@@ -207,8 +245,10 @@ void Publisher::State::abandon(const Plan& plan) {
   table_ids.abort();
   vip_ids.abort();
   service_ids.abort();
-  for (size_t p = 0; p < plan.parts.size(); p++) {
-    if (plan.writes[p] && plan.parts[p].ref.size != 0) arena.give_back(plan.parts[p].ref.offset);
+  for (const Parts& pool : plan.parts) {
+    for (const Part& part : pool.tables) {
+      if (part.is_new && part.ref.size != 0) arena.give_back(part.ref.offset);
+    }
   }
 }
 

@@ -117,7 +117,8 @@ bool send(const Memory& memory, const core::Address& address, uint8_t pool, Rand
 TEST(PublisherRace, a_packet_never_sees_half_a_state) {
   const Capacity capacity{.workers = 1,
                           .rows = 512,
-                          .tables = 8,
+                          .branches = 8,
+                          .tables = 8 * core::table_kinds,
                           .slots = 16'384,
                           .backends = 32,
                           .services = 128,

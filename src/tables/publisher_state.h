@@ -3,6 +3,7 @@
 // for the second (publisher.cc). Private to those two files.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,15 +19,17 @@
 
 namespace fairlead::tables {
 
-// A pool's slots in the arena, and what they were made from.
+// Slots in the arena for one of a pool's tables, and what they were made from.
 struct Part {
   core::TableRef ref{};
-  std::shared_ptr<const std::vector<uint16_t>> owners;
-  std::vector<core::Slot> ids;  // by member
+  Pool::Owners owners;
+  bool is_new = false;
+};
 
-  bool is_made_from(const Pool& pool, const std::vector<core::Slot>& wanted) const {
-    return owners == pool.table && ids == wanted;
-  }
+// Of a pool: its tables, by core::by_hash, by_turn and by_load.
+struct Parts {
+  std::array<Part, 3> tables;
+  std::vector<core::Slot> ids;  // by member
 };
 
 // A backend's line that no pool has any more but live connections name; see tables/holders.h.
@@ -43,9 +46,9 @@ struct Plan {
   std::vector<uint32_t> fresh_backends, fresh_services;
   Lines lines;
   std::vector<FollowerLine> followers;
-  std::vector<Part> parts;   // by pool
-  std::vector<bool> writes;  // by pool: whether its part is new
+  std::vector<Parts> parts;  // by pool
   std::optional<RowTable> rows;
+  std::vector<core::Branch> branches;
   core::PrefixLengths prefixes{};
 };
 
@@ -56,7 +59,9 @@ struct Publisher::State {
   Result<Plan> prepare(const Snapshot& next, uint64_t now_ms);
   Result<void> give_ids(const Snapshot& next, uint64_t now_ms, Plan& plan);
   Result<void> make_room(const Snapshot& next, Plan& plan);
+  Result<void> take_room(const Pool& pool, const Pool::Owners& owners, Part& part);
   Result<void> place_rows(const Snapshot& next, Plan& plan) const;
+  static uint32_t add_branches(const Service& service, Plan& plan);
   void abandon(const Plan& plan);
 
   // publisher.cc: writes, and cannot fail.
@@ -74,11 +79,11 @@ struct Publisher::State {
   StableIds<BackendKey, KeyHash> backend_ids;
   StableIds<ServiceKey, KeyHash> service_ids;
   StableIds<ServiceKey, KeyHash> vip_ids;
-  StableIds<std::string> table_ids;  // index of a pool's TableRef
+  StableIds<std::string> table_ids;  // index of a pool's TableRefs, over table_kinds
 
   std::shared_ptr<const Snapshot> snapshot;
-  std::unordered_map<std::string, Part> parts;  // by pool
-  std::vector<BackendName> backend_names;       // by id
+  std::unordered_map<std::string, Parts> parts;  // by pool
+  std::vector<BackendName> backend_names;        // by id
   std::vector<int32_t> service_names, vip_names;
   std::vector<core::Slot> backends;  // Plan::backends and Plan::pools of `snapshot`
   std::vector<uint32_t> pools;

@@ -24,7 +24,8 @@ constexpr uint64_t longest_ttl = 60'000;
 Capacity small() {
   return {.workers = 2,
           .rows = 64,
-          .tables = 8,
+          .branches = 8,
+          .tables = 8 * core::table_kinds,
           .slots = 16384,
           .backends = 16,
           .services = 16,
@@ -324,13 +325,57 @@ TEST_F(PublisherTest, publishes_a_pool_in_which_nobody_is_usable) {
 TEST_F(PublisherTest, writes_a_table_only_if_what_it_was_made_from_changed) {
   Snapshot snapshot = one_service();
   publish(snapshot);
-  const core::TableRef first = TestReader(memory_).table(1);
+  const core::TableRef first = TestReader(memory_).table(core::table_kinds);
   snapshot.pools[0].members[0].line.flags = backend_flag::keeps_known;
   publish(snapshot);
-  EXPECT_EQ(TestReader(memory_).table(1).offset, first.offset);
+  EXPECT_EQ(TestReader(memory_).table(core::table_kinds).offset, first.offset);
   snapshot.pools[0].table = make_table(snapshot.pools[0].members, 251);
   publish(snapshot);
-  EXPECT_NE(TestReader(memory_).table(1).offset, first.offset);
+  EXPECT_NE(TestReader(memory_).table(core::table_kinds).offset, first.offset);
+}
+
+TEST_F(PublisherTest, writes_branches_as_they_are_asked_and_the_tables_of_each_scheduler) {
+  Snapshot snapshot = one_service();
+  snapshot.pools.push_back(make_pool(2, {21, 22}));
+  const auto list = [](std::initializer_list<uint16_t> members) {
+    return std::make_shared<const std::vector<uint16_t>>(members);
+  };
+  snapshot.pools[1].turns = list({1, 0, 1});
+  snapshot.pools[1].candidates = list({0, 1});
+  Service& service = snapshot.services[0];
+  service.scheduler = Scheduler::least_connections;
+  service.routes.push_back({v4(203, 0, 113, 0), 24, Family::v4, 1});
+  service.split = {{95, 0}, {5, 1}};
+  for (int round = 0; round < 2; round++) {  // either generation
+    publish(snapshot);
+    const TestReader reader(memory_);
+    const Row& row = *reader.service(*reader.vip(Family::v4, web), 6, 443);
+    EXPECT_EQ(row.id.flags, core::row_flag::branched | core::row_flag::least_connections);
+    const core::Branch* branch =
+        memory_.branches + memory_.settings->generation * memory_.capacity.branches + row.table;
+    EXPECT_EQ(branch[0].kind, core::BranchKind::route);
+    EXPECT_EQ(branch[0].source, v4(203, 0, 113, 0));
+    EXPECT_EQ(branch[0].prefix_length, 24);
+    EXPECT_EQ(branch[1].kind, core::BranchKind::share);
+    EXPECT_EQ(branch[1].weight, 95u);
+    EXPECT_EQ(branch[2].position, 1);
+    EXPECT_EQ(branch[3].kind, core::BranchKind::otherwise);
+    EXPECT_EQ(branch[3].pool, branch[1].pool);
+    EXPECT_EQ(branch[0].pool, branch[2].pool);
+    const uint32_t first = publisher_.backend_id(1, 0), second = publisher_.backend_id(1, 1);
+    const core::TableRef turns = reader.table(branch[0].pool + core::by_turn);
+    ASSERT_EQ(turns.size, 3u);
+    EXPECT_EQ(reader.slot(turns.offset), second);
+    EXPECT_EQ(reader.slot(turns.offset + 1), first);
+    EXPECT_EQ(reader.slot(turns.offset + 3), second) << "the mirror behind it";
+    EXPECT_EQ(reader.table(branch[0].pool + core::by_load).size, 2u);
+    EXPECT_EQ(reader.table(branch[1].pool + core::by_turn).size, 0u);
+    EXPECT_EQ(memory_.settings->counts_live, 1);
+  }
+  service.routes.assign(8, service.routes[0]);
+  EXPECT_THAT(refusal(snapshot), HasSubstr("11 routes and shares do not fit in 8 branches"));
+  publish(one_service());
+  EXPECT_EQ(memory_.settings->counts_live, 0);
 }
 
 TEST_F(PublisherTest, exchanges_tables_for_ever_without_running_out_of_slots) {

@@ -27,12 +27,30 @@ struct Vip {
   bool answers_ping = true;
 };
 
+enum class Scheduler : uint8_t { maglev, round_robin, least_connections };
+
+// Flows from this prefix go to another pool.
+struct Route {
+  core::Address source{};  // masked
+  uint8_t prefix_length = 0;
+  core::Family family = core::Family::v4;
+  uint32_t pool = 0;  // index into Snapshot::pools
+};
+
+struct Share {
+  uint32_t weight = 1;
+  uint32_t pool = 0;  // index into Snapshot::pools
+};
+
 struct Service {
-  uint32_t vip = 0;          // index into Snapshot::vips
-  uint8_t protocol = 6;      // IPPROTO_TCP, IPPROTO_UDP, 0 = any
-  uint16_t port = 0;         // host byte order; 0 = any
-  uint32_t pool = 0;         // index into Snapshot::pools
-  bool client_ip = false;    // affinity
+  uint32_t vip = 0;        // index into Snapshot::vips
+  uint8_t protocol = 6;    // IPPROTO_TCP, IPPROTO_UDP, 0 = any
+  uint16_t port = 0;       // host byte order; 0 = any
+  uint32_t pool = 0;       // index into Snapshot::pools
+  bool client_ip = false;  // affinity
+  Scheduler scheduler = Scheduler::maglev;
+  std::vector<Route> routes;  // in the order in which they are asked
+  std::vector<Share> split;
   std::string name() const;  // "tcp/443", "any/0"
 };
 
@@ -66,9 +84,12 @@ struct Pool {
   std::string id;
   core::Method method = core::Method::gre;
   std::vector<Member> members;  // each identity once; includes resolved; disabled ones left out
-  // Owner of each slot as an index into members; nobody usable: empty. Shared between snapshots
-  // while nothing that decides it changes.
-  std::shared_ptr<const std::vector<uint16_t>> table;
+  // Members, as indices, by core::by_hash, by_turn and by_load; empty where nobody is usable, null
+  // where no service asks. Shared between snapshots while nothing that decides them changes.
+  using Owners = std::shared_ptr<const std::vector<uint16_t>>;
+  Owners table;       // of each slot
+  Owners turns;       // one behind the other
+  Owners candidates;  // each once
 };
 
 struct Snapshot {

@@ -2,12 +2,6 @@
 """`fairlead check`."""
 import pytest
 
-UNSUPPORTED = [
-    ({"scheduler": "round_robin"}, {}, 'vips[0].services[0].scheduler: "round_robin"'),
-    ({"routes": [{"source": "192.0.2.0/24", "backend_pool": "web"}]}, {}, "vips[0].services[0].routes"),
-    ({"split": [{"backend_pool": "web", "weight": 1}]}, {}, "vips[0].services[0].split"),
-]
-
 
 def test_says_in_one_line_that_the_files_are_valid(files):
     done = files.check()
@@ -39,16 +33,6 @@ def test_another_services_file_may_stand_in_for_the_one_of_the_node(files):
 def test_a_missing_file_is_a_problem(files):
     done = files.run("check", "-c", "nothing.toml")
     assert done.returncode == 1 and "nothing.toml: does not exist" in done.stderr
-
-
-@pytest.mark.parametrize("service, pool, what", UNSUPPORTED, ids=["scheduler", "routes", "split"])
-def test_what_would_send_packets_wrong_is_refused_by_check_replay_and_run(files, service, pool, what):
-    files.write_services(service, pool)
-    for words in (("check",), ("run",), ("replay", "--in", "in.pcap", "--out", "out.pcap")):
-        done = files.run(*words, "-c", "node.toml")
-        assert done.returncode == 1, words
-        assert f"{what}: this version does not do that" in done.stderr, words
-    assert not (files.folder / "out.pcap").exists()
 
 
 def test_what_works_without_is_a_warning(files):

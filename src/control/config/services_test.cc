@@ -69,12 +69,13 @@ TEST(Services, keep_every_key_that_is_given) {
     "vips": [{"id": "web", "address": "198.51.100.0/24", "ping": "drop", "owner": "web-team",
               "description": "ü", "services": [
                 {"protocol": "tcp", "port": 443, "backend_pool": "web", "scheduler": "round_robin",
-                 "affinity": "client_ip", "tracking": "all",
+                 "affinity": "flow", "tracking": "all",
                  "routes": [{"source": "203.0.113.0/24", "backend_pool": "canary"},
                             {"source": "2001:db8::/32", "backend_pool": "web"}],
                  "split": [{"backend_pool": "web", "weight": 95},
                            {"backend_pool": "canary", "weight": 0}]},
-                {"protocol": "any", "port": 0, "backend_pool": "web", "tracking": "exceptions"}]}],
+                {"protocol": "any", "port": 0, "backend_pool": "web", "affinity": "client_ip",
+                 "tracking": "exceptions"}]}],
     "pools": [{"id": "web", "method": "nat", "table_size": 31, "table_seed": "0xff",
                "fill": "paper", "on_down": "skip", "fail": "open", "snat": true,
                "include": ["canary"],
@@ -93,13 +94,14 @@ TEST(Services, keep_every_key_that_is_given) {
   EXPECT_EQ(vip.description, "ü");
   const Service& service = vip.services.at(0);
   EXPECT_EQ(service.scheduler, Scheduler::round_robin);
-  EXPECT_EQ(service.affinity, Affinity::client_ip);
+  EXPECT_EQ(service.affinity, Affinity::flow);
   ASSERT_THAT(service.routes, SizeIs(2));
   EXPECT_EQ(service.routes[0].source, parse_prefix("203.0.113.0/24"));
   EXPECT_EQ(service.routes[1].backend_pool, "web");
   ASSERT_THAT(service.split, SizeIs(2));
   EXPECT_EQ(service.split[0].weight, 95u);
   EXPECT_EQ(vip.services.at(1).protocol, 0);
+  EXPECT_EQ(vip.services.at(1).affinity, Affinity::client_ip);
   EXPECT_EQ(vip.services.at(1).tracking, Tracking::exceptions);
   const Pool& pool = services.pools.at(0);
   EXPECT_EQ(pool.method, core::Method::nat);
@@ -297,6 +299,11 @@ INSTANTIATE_TEST_SUITE_P(
                        "tracking": ^"exceptions", "scheduler": "least_connections"})",
                    {"tracking: is \"exceptions\" with scheduler least_connections, expected "
                     "\"all\": only maglev says where a flow is without a record"}),
+        in_service("affinity without maglev",
+                   R"({"protocol": "tcp", "port": 80, "backend_pool": "web",
+                       "affinity": ^"client_ip", "scheduler": "round_robin"})",
+                   {"affinity: is \"client_ip\" with scheduler round_robin, expected \"flow\": "
+                    "only maglev gives all flows of a client to one backend"}),
         in_service("a pool with a typing mistake",
                    R"({"protocol": "tcp", "port": 80, "backend_pool": ^"wbe"})",
                    {"backend_pool: there is no pool \"wbe\", did you mean \"web\"?"}),
@@ -315,6 +322,18 @@ INSTANTIATE_TEST_SUITE_P(
                     "expected \"203.0.113.0/24\" or one address",
                     "routes[1].backend_pool: missing, expected a name of letters, digits and . _ "
                     "- :"}),
+        in_service("more branches than one service can have",
+                   R"({"protocol": "tcp", "port": 80, "backend_pool": "web",
+                       "split": ^[)" +
+                       [] {
+                         std::string shares = R"({"backend_pool": "web", "weight": 1})";
+                         for (int i = 1; i < 64; i++)
+                           shares += R"(, {"backend_pool": "web", "weight": 1})";
+                         return shares;
+                       }() +
+                       "]}",
+                   {"split: makes 64 branches of the service together with its routes, expected "
+                    "at most 63"}),
         in_service("a split by which nothing flows",
                    R"({"protocol": "tcp", "port": 80, "backend_pool": "web",
                        "split": ^[{"backend_pool": "web", "weight": 0}]})",

@@ -100,6 +100,20 @@ void sound_service(const Rules& rules, size_t vip, size_t number) {
                               "says where a flow is without a record",
                               name_of(scheduler_names, service.scheduler)));
   }
+  if (service.affinity == Affinity::client_ip && service.scheduler != Scheduler::maglev) {
+    rules.problem(at("affinity"),
+                  fmt::format("is \"client_ip\" with scheduler {}, expected \"flow\": only maglev "
+                              "gives all flows of a client to one backend",
+                              name_of(scheduler_names, service.scheduler)));
+  }
+  const size_t branches = service.routes.size() + service.split.size();
+  if (branches >= core::limits::branches) {
+    rules.problem(at(service.routes.empty() ? "split" : "routes"),
+                  fmt::format("makes {} branches of the service together with its {}, expected at "
+                              "most {}",
+                              branches, service.routes.empty() ? "routes" : "split",
+                              core::limits::branches - 1));
+  }
   const auto weighs = [](const Branch& branch) { return branch.weight > 0; };
   if (!service.split.empty() && !rules.broken(at("split")) &&
       std::ranges::none_of(service.split, weighs)) {

@@ -56,7 +56,7 @@ Daemon::Daemon(boost::asio::io_context& loop, std::unique_ptr<engine::Engine> en
 
 Result<std::unique_ptr<Daemon>> Daemon::start(boost::asio::io_context& loop, Options options) {
   const config::NodeConfig& node = options.configuration.node;
-  for (const std::string& line : unsupported(node, options.configuration.services).warnings) {
+  for (const std::string& line : unsupported(node, options.configuration.services)) {
     log::warning("{}", line);
   }
   auto engine = make_engine(options.configuration);
@@ -88,22 +88,16 @@ void Daemon::reload() {
   const auto text = config::read_file(file);
   if (!text) return reload_refused(text.error().message);
   auto services = config::parse_services(*text, file, node);
-  std::vector<std::string> problems;
   if (services) {
-    Unsupported found = unsupported(node, *services);
-    problems = std::move(found.errors);
-    if (problems.empty()) {
-      for (const std::string& line : found.warnings) log::warning("{}", line);
-      return step(Configure{std::move(*services)});
-    }
-  } else {
-    for (const config::Problem& problem : services.error()) problems.push_back(problem.format());
+    for (const std::string& line : unsupported(node, *services)) log::warning("{}", line);
+    return step(Configure{std::move(*services)});
   }
+  const config::Problems& problems = services.error();
   for (size_t i = 0; i < std::min(problems.size(), problems_told); i++) {
-    log::error("{}", problems[i]);
+    log::error("{}", problems[i].format());
   }
-  reload_refused(
-      fmt::format("{}, the first: {}", counted(problems.size(), "problem"), problems.front()));
+  reload_refused(fmt::format("{}, the first: {}", counted(problems.size(), "problem"),
+                             problems.front().format()));
 }
 
 void Daemon::reload_refused(std::string why) {

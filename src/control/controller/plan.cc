@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "control/config/mtu.h"
 #include "control/controller/line.h"
+#include "tables/turns.h"
 
 namespace fairlead::controller {
 namespace {
@@ -30,6 +31,15 @@ bool is_eligible(const MemberState& member) {
   return member.reachable && !member.draining && member.weight > 0;
 }
 
+tables::Scheduler scheduler_of(config::Scheduler scheduler) {
+  switch (scheduler) {
+    case config::Scheduler::round_robin: return tables::Scheduler::round_robin;
+    case config::Scheduler::least_connections: return tables::Scheduler::least_connections;
+    case config::Scheduler::maglev: break;
+  }
+  return tables::Scheduler::maglev;
+}
+
 class Planner {
  public:
   Planner(const Input& input, const Tables& previous)
@@ -47,6 +57,7 @@ class Planner {
       snapshot.pools.push_back(pool(i));
     }
     vips(snapshot);
+    schedules(snapshot);
     return {std::make_shared<const tables::Snapshot>(std::move(snapshot)), std::move(tables_),
             std::move(pools_)};
   }
@@ -82,18 +93,58 @@ class Planner {
       const auto number = static_cast<uint32_t>(snapshot.vips.size());
       snapshot.vips.push_back({vip.id, vip.address.address.bytes, vip.address.length,
                                vip.address.address.family, vip.ping == config::Ping::reply});
-      for (const config::Service& service : vip.services) {
-        const uint32_t pool = index_.find(service.backend_pool);
-        check(pool != config::PoolIndex::none, "no pool {}", service.backend_pool);
-        snapshot.services.push_back({number, service.protocol, service.port, pool,
-                                     service.affinity == config::Affinity::client_ip});
+      for (const config::Service& from : vip.services) {
+        tables::Service& service = snapshot.services.emplace_back();
+        service.vip = number;
+        service.protocol = from.protocol;
+        service.port = from.port;
+        service.pool = find(from.backend_pool);
+        service.client_ip = from.affinity == config::Affinity::client_ip;
+        service.scheduler = scheduler_of(from.scheduler);
+        for (const config::Route& route : from.routes) {
+          const config::IpAddress& source = route.source.address;
+          service.routes.push_back(
+              {source.bytes, route.source.length, source.family, find(route.backend_pool)});
+        }
+        for (const config::Branch& share : from.split) {
+          service.split.push_back({share.weight, find(share.backend_pool)});
+        }
       }
+    }
+  }
+
+  uint32_t find(const std::string& id) const {
+    const uint32_t pool = index_.find(id);
+    check(pool != config::PoolIndex::none, "no pool {}", id);
+    return pool;
+  }
+
+  // Which pools have new flows given out by this scheduler.
+  std::vector<bool> pools_of(const std::vector<tables::Service>& services,
+                             tables::Scheduler scheduler) const {
+    std::vector<bool> wanted(input_.services.pools.size());
+    for (const tables::Service& service : services) {
+      if (service.scheduler != scheduler) continue;
+      wanted[service.pool] = true;
+      for (const tables::Route& route : service.routes) wanted[route.pool] = true;
+      for (const tables::Share& share : service.split) wanted[share.pool] = true;
+    }
+    return wanted;
+  }
+
+  void schedules(tables::Snapshot& snapshot) {
+    const auto turns = pools_of(snapshot.services, tables::Scheduler::round_robin);
+    const auto loads = pools_of(snapshot.services, tables::Scheduler::least_connections);
+    for (size_t i = 0; i < snapshot.pools.size(); i++) {
+      tables::Pool& pool = snapshot.pools[i];
+      if (turns[i]) pool.turns = schedule(core::by_turn, pool.members);
+      if (loads[i]) pool.candidates = schedule(core::by_load, pool.members);
     }
   }
 
   tables::Pool pool(uint32_t number) {
     const config::Pool& from = input_.services.pools[number];
-    tables::Pool result{from.id, from.method, {}, {}};
+    tables::Pool result{.id = from.id, .method = from.method};
     Plan::Pool& decided = pools_.emplace_back();
     decided.members = members_of(index_, input_.services, number);
     std::vector<NextHop> next_hops;
@@ -102,8 +153,9 @@ class Planner {
       const NextHop next_hop = input_.next_hop(address);
       const MemberState state = state_of(member, input_.health, next_hop);
       decided.states.push_back(state);
-      result.members.push_back({member.identity, name_of(member), state.weight,
-                                line_of(from.method, address, input_.node, next_hop), ""});
+      core::Backend line = line_of(from.method, address, input_.node, next_hop);
+      line.weight = state.weight;
+      result.members.push_back({member.identity, name_of(member), state.weight, line, ""});
       next_hops.push_back(next_hop);
     }
     decided.tally = tally_of(decided.states);
@@ -133,6 +185,19 @@ class Planner {
       input.weights.push_back(owns ? member.weight : 0);
       input.usable.push_back(usable);
     }
+    return made_from(std::move(input));
+  }
+
+  Table schedule(uint32_t kind, const std::vector<tables::Member>& members) {
+    TableInput input{.kind = kind};
+    for (const tables::Member& member : members) {
+      const bool usable = member.line.flags & backend_flag::takes_new;
+      input.weights.push_back(usable ? member.weight : 0);
+    }
+    return made_from(std::move(input));
+  }
+
+  Table made_from(TableInput input) {
     if (const auto known = tables_.find(input); known != tables_.end()) return known->second;
     Table table;
     if (const auto old = previous_.find(input); old != previous_.end()) {
@@ -225,7 +290,21 @@ uint8_t flags_of(const MemberState& member, const Reading& reading) {
   return flags;
 }
 
+namespace {
+
+std::vector<uint16_t> build_candidates(std::span<const uint32_t> weights) {
+  std::vector<uint16_t> candidates;
+  for (size_t i = 0; i < weights.size(); i++) {
+    if (weights[i] != 0) candidates.push_back(static_cast<uint16_t>(i));
+  }
+  return candidates;
+}
+
+}  // namespace
+
 std::vector<uint16_t> build_table(const TableInput& input) {
+  if (input.kind == core::by_turn) return tables::build_turns(input.weights);
+  if (input.kind == core::by_load) return build_candidates(input.weights);
   if (std::ranges::find(input.usable, true) == input.usable.end()) return {};
   std::vector<tables::MaglevBackend> backends;
   backends.reserve(input.identities.size());

@@ -46,8 +46,9 @@ struct NextHop {
 
 using NextHopOf = std::function<NextHop(const config::IpAddress& backend)>;
 
-// Everything that decides a Maglev table. Owners are indices into `members`.
+// Everything that decides one of a pool's tables. Owners are indices into `members`.
 struct TableInput {
+  uint32_t kind = core::by_hash;  // or by_turn, by_load: those ask for weights only
   uint32_t size = 0;
   tables::Fill fill = tables::Fill::lines;
   std::vector<uint64_t> identities;  // of all members, in their order

@@ -292,6 +292,32 @@ TEST(Table, is_the_previous_one_while_nothing_that_decides_it_changes) {
   EXPECT_THAT(third.tables, SizeIs(2)) << "what is not used any more is forgotten";
 }
 
+TEST(Schedules, are_made_for_the_pools_that_a_service_may_choose_from_of_who_gets_new_flows) {
+  config::Services services;
+  services.pools = {pool("a", {backend("10.0.0.1", 2), backend("10.0.0.2"), backend("10.0.0.3")}),
+                    pool("b", {backend("10.0.0.4")}), pool("c", {backend("10.0.0.5")})};
+  services.vips = {{.id = "v", .address = *config::parse_prefix("198.51.100.1/32")}};
+  config::Service service{.port = 80, .backend_pool = "a"};
+  service.scheduler = config::Scheduler::round_robin;
+  service.routes = {{*config::parse_prefix("203.0.113.0/24"), "b"}};
+  services.vips[0].services = {service, {.port = 81, .backend_pool = "c"}};
+  const auto snapshot = planned(services, health({{"10.0.0.3", Health::down}})).snapshot;
+  EXPECT_THAT(*snapshot->pools[0].turns, ElementsAre(0, 1, 0));
+  EXPECT_THAT(*snapshot->pools[1].turns, ElementsAre(0));
+  EXPECT_EQ(snapshot->pools[2].turns, nullptr);
+  EXPECT_EQ(snapshot->pools[0].candidates, nullptr);
+  EXPECT_EQ(snapshot->pools[0].members[0].line.weight, 2u);
+  ASSERT_THAT(snapshot->services[0].routes, SizeIs(1));
+  EXPECT_EQ(snapshot->services[0].routes[0].pool, 1u);
+
+  services.vips[0].services[0].scheduler = config::Scheduler::least_connections;
+  services.vips[0].services[0].split = {{"c", 5}};
+  const auto other = planned(services, health({{"10.0.0.2", Health::down}})).snapshot;
+  EXPECT_THAT(*other->pools[0].candidates, ElementsAre(0, 2));
+  EXPECT_THAT(*other->pools[2].candidates, ElementsAre(0));
+  EXPECT_EQ(other->services[0].split[0].weight, 5u);
+}
+
 // CONTRACT section 3.
 TEST(Members, of_one_address_are_one_backend_with_the_larger_weight) {
   config::Services services;

@@ -110,9 +110,7 @@ std::expected<Prepared, Problems> prepare(const ReplayRequest& request) {
   }
   if (!problems.empty()) return std::unexpected(std::move(problems));
   for (const config::Services* services : prepared.configurations()) {
-    Unsupported found = unsupported(prepared.start.node, *services);
-    std::ranges::move(found.errors, std::back_inserter(problems));
-    for (std::string& line : found.warnings) {
+    for (std::string& line : unsupported(prepared.start.node, *services)) {
       if (std::ranges::find(prepared.warnings, line) != prepared.warnings.end()) continue;
       prepared.warnings.push_back(std::move(line));
     }

@@ -3,66 +3,28 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
-#include "control/config/limits.h"
-#include "control/config/names.h"
-
 namespace fairlead::controller {
-namespace {
 
-class Finder {
- public:
-  Unsupported found;
-
-  void look_at(const config::NodeConfig& node) {
-    if (node.forwarder.layout == config::Layout::pipeline) {
-      warn("forwarder.layout: \"pipeline\"", "it runs as \"run_to_completion\"");
-    }
-    if (node.bgp) warn("bgp", "no VIP is announced");
+std::vector<std::string> unsupported(const config::NodeConfig& node,
+                                     const config::Services& services) {
+  std::vector<std::string> found;
+  const auto without = [&](const std::string& what, const char* instead) {
+    found.push_back(what + ": this version does not do that; " + instead);
+  };
+  if (node.forwarder.layout == config::Layout::pipeline) {
+    without("forwarder.layout: \"pipeline\"", "it runs as \"run_to_completion\"");
   }
-
-  void look_at(const config::Services& services) {
-    for (size_t i = 0; i < services.vips.size(); i++) {
-      const std::vector<config::Service>& list = services.vips[i].services;
-      for (size_t j = 0; j < list.size(); j++) {
-        look_at(list[j], fmt::format("vips[{}].services[{}]", i, j));
-      }
-    }
-  }
-
- private:
-  void look_at(const config::Service& service, const std::string& place) {
-    if (service.scheduler != config::Scheduler::maglev) {
-      refuse(fmt::format("{}.scheduler: \"{}\"", place,
-                         config::name_of(config::scheduler_names, service.scheduler)));
-    }
-    if (!service.routes.empty()) refuse(place + ".routes");
-    if (!service.split.empty()) refuse(place + ".split");
-    if (service.tracking == config::Tracking::exceptions && !told_tracking_) {
-      told_tracking_ = true;
-      warn(place + ".tracking: \"exceptions\"", "all flows are remembered");
+  if (node.bgp) without("bgp", "no VIP is announced");
+  for (size_t i = 0; i < services.vips.size(); i++) {
+    const std::vector<config::Service>& list = services.vips[i].services;
+    for (size_t j = 0; j < list.size(); j++) {
+      if (list[j].tracking != config::Tracking::exceptions) continue;
+      without(fmt::format("vips[{}].services[{}].tracking: \"exceptions\"", i, j),
+              "all flows are remembered");
+      return found;  // once is enough
     }
   }
-
-  void refuse(const std::string& what) {
-    if (found.errors.size() == config::limits::problems) return;
-    found.errors.push_back(what + ": this version does not do that");
-  }
-  void warn(const std::string& what, const char* instead) {
-    found.warnings.push_back(what + ": this version does not do that; " + instead);
-  }
-
-  bool told_tracking_ = false;  // once is enough
-};
-
-}  // namespace
-
-Unsupported unsupported(const config::NodeConfig& node, const config::Services& services) {
-  Finder finder;
-  finder.look_at(node);
-  finder.look_at(services);
-  return std::move(finder.found);
+  return found;
 }
 
 }  // namespace fairlead::controller

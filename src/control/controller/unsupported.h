@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a valid configuration may ask for that this version does not do, in one place: whoever
-// builds a feature takes its lines out here. `fairlead run`, its reload, `check` and `replay` all
-// ask.
+// What a valid configuration may ask for that this version does not do, and does without; in one
+// place: whoever builds a feature takes its lines out here. `fairlead run`, its reload, `check` and
+// `replay` all ask.
 #pragma once
 
 #include <string>
@@ -12,11 +12,7 @@
 namespace fairlead::controller {
 
 // One line each, with the key that is meant.
-struct Unsupported {
-  std::vector<std::string> errors;    // packets would go wrong: refused
-  std::vector<std::string> warnings;  // it works without
-};
-
-Unsupported unsupported(const config::NodeConfig& node, const config::Services& services);
+std::vector<std::string> unsupported(const config::NodeConfig& node,
+                                     const config::Services& services);
 
 }  // namespace fairlead::controller

@@ -35,9 +35,13 @@ concept Tables = requires(const T tables, u32 n) {
   { tables.now() } -> Same<Tick>;
   { tables.settings() } -> Same<const Settings&>;
   { tables.prefixes() } -> Same<const PrefixLengths&>;
-  // Any index is allowed: it is taken modulo the array's size. Rows: of the current generation.
+  // Any index is allowed: it is taken modulo the array's size. Rows and branches: of the
+  // current generation.
   { tables.row(n) } -> Same<const Row&>;
+  { tables.branch(n) } -> Same<const Branch&>;
   { tables.table(n) } -> Same<TableRef>;
+  // How often this worker took its turn in the pool whose first TableRef this is.
+  { tables.turns_taken(n) } -> Same<u32&>;
   { tables.slot(n) } -> Same<Slot>;
   { tables.backend(n) } -> Same<const Backend&>;
   // Connection lines of this worker.

@@ -16,6 +16,15 @@ struct Followed {
 
 namespace follow_detail {
 
+// The backend of a flow for which there was no room: the rest of its packets will go by hash, so
+// what a scheduler chose for the first is of no use.
+template <Tables T>
+FAIRLEAD_INLINE u16 where_all_find_it(const T& tables, const Row& service, const Packet& packet,
+                                      u32 chosen) {
+  if (!(service.id.flags & row_flag::scheduled)) return static_cast<u16>(chosen);
+  return static_cast<u16>(pick(tables, service, packet, false));
+}
+
 template <class Bucket, Tables T>
 FAIRLEAD_INLINE Followed follow_entry(const T& tables, const Row& service, const Packet& packet,
                                       const KeyOf<Bucket>& key) {
@@ -23,12 +32,13 @@ FAIRLEAD_INLINE Followed follow_entry(const T& tables, const Row& service, const
   Meta* entry = find_connection<Bucket>(tables, key, packet.hash);
   const Meta before = entry ? *entry : Meta{0};
   const State live = is_live(before, now, tables.settings()) ? state_of(before) : State::none;
-  const Transition next = transition(live, event_of(packet.protocol, packet.tcp_flags));
+  const Event event = event_of(packet.protocol, packet.tcp_flags);
+  const Transition next = transition(live, event);
 
   u32 backend = backend_of(before);
   Reason reason = Reason::known;
   if (next.is_new || !(tables.backend(backend).flags & backend_flag::keeps_known)) {
-    backend = pick(tables, service, packet);
+    backend = pick(tables, service, packet, !next.is_new || opens(event));
     if (backend == 0) return {Reason::no_backend, State::none, 0};
     reason = next.is_new ? Reason::fresh : Reason::repinned;
     if (next.state == State::none) return {Reason::hashed, State::none, static_cast<u16>(backend)};
@@ -39,7 +49,7 @@ FAIRLEAD_INLINE Followed follow_entry(const T& tables, const Row& service, const
   } else {
     const KeyOf<Bucket> copy = key;  // so that `key` itself can stay in registers
     if (!remember_apart(&tables, &copy, packet.hash, after.word)) {
-      return {Reason::hashed, State::none, static_cast<u16>(backend)};
+      return {Reason::hashed, State::none, where_all_find_it(tables, service, packet, backend)};
     }
   }
   return {reason, next.state, static_cast<u16>(backend)};
@@ -85,7 +95,7 @@ FAIRLEAD_INLINE u32 backend_of_flow(const T& tables, const Row& service, const F
     const u32 backend = backend_of(*entry);
     if (tables.backend(backend).flags & backend_flag::keeps_known) return backend;
   }
-  return pick(tables, service, flow);
+  return pick(tables, service, flow, false);
 }
 
 }  // namespace fairlead::core

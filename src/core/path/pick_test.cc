@@ -37,7 +37,7 @@ class Pick : public testing::Test {
     Packet packet{};
     packet.hash = ((static_cast<u64>(slot) << 32) + slots - 1) / slots << 32;
     EXPECT_EQ(slot_of(packet.hash, slots), slot);
-    return pick(tables, service, packet);
+    return pick(tables, service, packet, true);
   }
   u32 owner(u32 slot) const { return tables.slot(offset + slot); }
   void set_flags(u32 id, u8 flags) { tables.set_backend(id).flags = flags; }
@@ -83,7 +83,7 @@ TEST_F(Pick, IsNobodyWhereNobodyIsUsable) {
 
 TEST_F(Pick, IsNobodyInAnEmptyTable) {
   tables.add_pool(3, offset, slots, {});
-  EXPECT_EQ(pick(tables, service, Packet{}), 0u);
+  EXPECT_EQ(pick(tables, service, Packet{}, true), 0u);
 }
 
 TEST_F(Pick, ASlotWithoutOwnerIsSkippedToo) {
@@ -111,7 +111,7 @@ TEST_F(Pick, ClientAffinityLooksAtTheSourceAddressAlone) {
     Packet packet{};
     packet.source = {{static_cast<u32>(random() % 100), 0, 0, 0}};
     packet.hash = random();  // of ports that differ
-    const u32 backend = pick(tables, service, packet);
+    const u32 backend = pick(tables, service, packet, true);
     const auto [known, is_new] = seen.try_emplace(packet.source.word[0], backend);
     EXPECT_EQ(known->second, backend);
   }

@@ -25,7 +25,7 @@ SEC("xdp") int count(xdp_md* context) {
   return XDP_DROP;
 }
 
-SEC("xdp") int pass(xdp_md*) { return XDP_PASS; }
+SEC("xdp") int pass([[maybe_unused]] xdp_md* context) { return XDP_PASS; }
 }
 
 BPF_LICENSE("Dual MIT/GPL");

@@ -204,6 +204,10 @@ Result<void> BpfObject::load() {
   if (error != 0) {
     return refused(-error, log.verdict());
   }
+  // libbpf goes on without, and the verifier then takes no function for one to be checked apart.
+  if (bpf_object__btf_fd(object_.get()) < 0) {
+    return failure(fmt::format("BPF program {}: the kernel refuses its type information", name_));
+  }
   return {};
 }
 

@@ -27,7 +27,9 @@ class Tables {
         std::atomic_ref(memory.settings->generation).load(std::memory_order_seq_cst) & 1;
     prefixes_ = &memory.settings->prefixes[generation];
     rows_ = {memory.rows + size_t{generation} * size.rows, size.rows - 1};
+    branches_ = {memory.branches + size_t{generation} * size.branches, size.branches - 1};
     tables_ = {memory.tables, size.tables - 1};
+    turns_ = {memory.turns + size_t{worker} * size.tables, size.tables - 1};
     slots_ = {memory.slots, size.slots - 1};
     backends_ = {memory.backends, size.backends - 1};
     narrow_ = {memory.narrow + size_t{worker} * size.narrow_lines, size.narrow_lines - 1};
@@ -49,6 +51,8 @@ class Tables {
   const core::Settings& settings() const { return *settings_; }
   const core::PrefixLengths& prefixes() const { return *prefixes_; }
   const core::Row& row(core::u32 i) const { return rows_[i]; }
+  const core::Branch& branch(core::u32 i) const { return branches_[i]; }
+  core::u32& turns_taken(core::u32 i) const { return turns_[i]; }
   core::TableRef table(core::u32 i) const {
     static_assert(sizeof(core::TableRef) == sizeof(core::u64));
     auto& word = *reinterpret_cast<core::u64*>(&tables_[i]);
@@ -86,7 +90,9 @@ class Tables {
   const core::Settings* settings_;
   const core::PrefixLengths* prefixes_;
   Array<core::Row> rows_;
+  Array<core::Branch> branches_;
   Array<core::TableRef> tables_;
+  Array<core::u32> turns_;
   Array<core::Slot> slots_;
   Array<core::Backend> backends_;
   Array<core::NarrowBucket> narrow_;

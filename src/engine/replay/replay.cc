@@ -19,6 +19,7 @@
 #include "engine/replay/runner.h"
 #include "engine/replay/steering.h"
 #include "engine/replay/verdict_lines.h"
+#include "tables/live_connections.h"
 
 namespace fairlead::replay {
 namespace {
@@ -57,6 +58,7 @@ class Replay final : host::SlowPath::Sink {
   void send(uint64_t ticket, std::span<const uint8_t> frame) override;
   void settle(uint64_t ticket, const core::Outcome& outcome) override;
   void poll(uint64_t now_us);
+  void count_live();
   void keep(const Result<void>& written) {
     if (written_ && !written) written_ = written;
   }
@@ -81,6 +83,7 @@ class Replay final : host::SlowPath::Sink {
   uint64_t time_ns_ = 0;           // of the frame in hand, since 1970
   uint64_t first_ns_ = 0;          // of the first frame
   uint64_t now_ns_ = 0;            // since the first frame
+  core::Tick counted_ = 0;         // when live connections were counted last
   uint64_t cut_ = 0;               // frames of which the capture has only a part
   Result<void> written_;           // the first failure to write, if any
   Summary summary_;
@@ -96,8 +99,18 @@ Result<void> Replay::advance(uint64_t now_ns) {
       lines_.learn(publisher_);
     }
   }
+  count_live();
   poll(clock_us(now_ns_));
   return written_;
+}
+
+// As the engines do, at every tick in which a frame comes.
+void Replay::count_live() {
+  const auto now = static_cast<core::Tick>(clock_ms(now_ns_) / tick_ms);
+  const tables::Memory& memory = runner_->memory();
+  if (memory.settings->counts_live == 0 || now == counted_) return;
+  counted_ = now;
+  tables::count_live_connections(std::array{&memory}, now);
 }
 
 void Replay::poll(uint64_t now_us) {

@@ -46,7 +46,9 @@ struct StubTables {
   }  // as the workers
   u32 worker() const;
   const StubTables& of_worker(u32 n) const;
+  const Branch& branch(u32 i) const;
   TableRef table(u32 i) const;
+  u32& turns_taken(u32 i) const;
   Slot slot(u32 i) const;
   const Backend& backend(u32 i) const;
   template <class Bucket>

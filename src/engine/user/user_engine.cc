@@ -21,6 +21,7 @@
 #include "engine/user/stub.h"
 #include "engine/user/tsan.h"
 #include "engine/user/worker.h"
+#include "tables/live_connections.h"
 #include "tables/publisher.h"
 
 namespace fairlead::user {
@@ -49,9 +50,9 @@ Result<uint32_t> count_workers(const engine::Options& options, const Interface& 
 }
 
 tables::Capacity rounded(tables::Capacity capacity, uint32_t workers) {
-  for (uint32_t* size : {&capacity.rows, &capacity.tables, &capacity.slots, &capacity.backends,
-                         &capacity.services, &capacity.narrow_lines, &capacity.wide_lines,
-                         &capacity.fragment_lines, &capacity.translations}) {
+  for (uint32_t* size : {&capacity.rows, &capacity.branches, &capacity.tables, &capacity.slots,
+                         &capacity.backends, &capacity.services, &capacity.narrow_lines,
+                         &capacity.wide_lines, &capacity.fragment_lines, &capacity.translations}) {
     *size = std::bit_ceil(*size);
   }
   capacity.workers = workers;
@@ -69,7 +70,8 @@ class UserEngine final : public engine::Engine {
         batch_(options.batch),
         icmp_rate_(options.icmp_rate_limit),
         limits_(view_.capacity.services),
-        stub_(std::make_unique<Stub>(std::move(stub))) {}
+        stub_(std::make_unique<Stub>(std::move(stub))),
+        live_({&view_}, [] { return tick_of(now()); }) {}
 
   ~UserEngine() override {
     stub_.reset();
@@ -164,6 +166,7 @@ class UserEngine final : public engine::Engine {
   std::vector<std::unique_ptr<AfXdpQueue>> queues_;
   std::vector<std::unique_ptr<SocketWorker>> workers_;
   std::vector<std::thread> threads_;
+  tables::LiveCounter live_;
 };
 
 }  // namespace

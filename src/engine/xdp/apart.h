@@ -82,6 +82,16 @@ extern "C" {
 
 [[gnu::noinline]] u32 probe_words(u64 tables, u32 slot) { return probe(tables_of(tables), slot); }
 
+[[gnu::noinline]] u64 minus_log2_words(u32 u) { return branch_detail::minus_log2(u); }
+
+FAIRLEAD_INLINE u64 minus_log2_apart(const XdpTables*, u32 u) { return minus_log2_words(u); }
+
+[[gnu::noinline]] u32 pick_words(u64 tables, const Row* service, const Address* source, u64 hash,
+                                 u32 opens) {
+  if (!service || !source) return 0;
+  return pick_detail::pick(tables_of(tables), *service, *source, hash, opens != 0);
+}
+
 [[gnu::noinline]] bool remember_narrow(u64 tables, const u64* key, u64 hash, u64 meta) {
   return key && remember<NarrowBucket>(tables_of(tables), *key, hash, Meta{meta});
 }
@@ -106,6 +116,11 @@ FAIRLEAD_INLINE u32 remember_fragment_apart(const XdpTables* tables, const Packe
 
 FAIRLEAD_INLINE u32 probe_apart(const XdpTables* tables, u32 slot) {
   return probe_words(word_of(*tables), slot);
+}
+
+FAIRLEAD_INLINE u32 pick_apart(const XdpTables* tables, const Row* service, const Address* source,
+                               u64 hash, bool opens) {
+  return pick_words(word_of(*tables), service, source, hash, opens);
 }
 
 FAIRLEAD_INLINE bool remember_apart(const XdpTables* tables, const u64* key, u64 hash, u64 meta) {

@@ -14,7 +14,9 @@ using namespace core;
 
 // Indices below 2^22 lines of 64 bytes: the verifier allows offsets up to 512 MB in one value.
 constexpr u32 most_rows = 2u << 16;
-constexpr u32 most_tables = 1u << 16;
+constexpr u32 most_branches = 2u << 16;
+constexpr u32 most_tables = 1u << 18;
+constexpr u32 most_turns = limits::workers * most_tables;
 constexpr u32 most_slots = 1u << 27;
 constexpr u32 most_backends = 1u << 16;
 constexpr u32 most_lines = 1u << 22;  // workers x lines
@@ -25,7 +27,9 @@ constexpr u32 most_counters = 1u << 22;  // workers x backends, workers x servic
 extern "C" {
 Settings settings SEC(".bss.settings");
 Row rows[most_rows] SEC(".bss.rows");
+Branch branches[most_branches] SEC(".bss.branches");
 TableRef tables[most_tables] SEC(".bss.tables");
+u32 turns[most_turns] SEC(".bss.turns");
 Slot slots[most_slots] SEC(".bss.slots");
 Backend backends[most_backends] SEC(".bss.backends");
 NarrowBucket narrow[most_lines] SEC(".bss.narrow");
@@ -46,7 +50,8 @@ PacketInHand in_hand[most_cpus] SEC(".bss.in_hand");
 
 // Sizes less one, and how far a worker's or a generation's share is shifted. Set before load: the
 // verifier takes them for constants.
-extern const volatile u32 rows_mask = 0;  // of one generation
+extern const volatile u32 rows_mask = 0;      // of one generation
+extern const volatile u32 branches_mask = 0;  // of one generation
 extern const volatile u32 tables_mask = 0;
 extern const volatile u32 slots_mask = 0;
 extern const volatile u32 backends_mask = 0;

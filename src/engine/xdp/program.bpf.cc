@@ -17,6 +17,8 @@ extern const volatile bool replaying = false;
 ReplayOutcome outcome SEC(".bss.outcome");
 }
 
+FAIRLEAD_INLINE Tick tick_now() { return static_cast<Tick>(bpf::jiffies64() >> tick_shift); }
+
 FAIRLEAD_INLINE int action_of(Reason reason) {
   switch (verdict_of(reason)) {
     case Verdict::pass: return XDP_PASS;
@@ -30,7 +32,7 @@ FAIRLEAD_INLINE int action_of(Reason reason) {
 extern "C" SEC("xdp") int fairlead(xdp_md* context) {
   u32 queue = context->rx_queue_index;
   BPF_BARRIER(queue);  // read here: in a branch clang reads it through a pointer of its own
-  XdpTables tables{static_cast<Tick>(bpf::jiffies64() >> tick_shift), settings.generation, queue};
+  XdpTables tables{tick_now(), settings.generation, queue};
   if (replaying) {
     tables.tick = settings.clock;
     tables.worker_id = settings.replay_worker;
@@ -52,6 +54,12 @@ extern "C" SEC("xdp") int fairlead(xdp_md* context) {
     return action;
   }
   return action_of(result.outcome.reason);
+}
+
+// Attached nowhere: user space runs it to learn the tick. The kernel wants the argument named.
+extern "C" SEC("xdp") int fairlead_clock([[maybe_unused]] xdp_md* context) {
+  settings.clock = tick_now();
+  return XDP_DROP;
 }
 
 }  // namespace fairlead::xdp

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "engine/xdp/program.h"
 
+#include <bpf/bpf.h>
 #include <time.h>
 
+#include <atomic>
 #include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
 
+#include "base/check.h"
+#include "core/wire.h"
 #include "fairlead_xdp.bpf.h"
 
 namespace fairlead::xdp {
@@ -27,8 +34,8 @@ Clock kernel_clock() {
 }
 
 tables::Capacity rounded(tables::Capacity c) {
-  for (uint32_t* size : {&c.workers, &c.rows, &c.tables, &c.slots, &c.backends, &c.services,
-                         &c.narrow_lines, &c.wide_lines, &c.fragment_lines}) {
+  for (uint32_t* size : {&c.workers, &c.rows, &c.branches, &c.tables, &c.slots, &c.backends,
+                         &c.services, &c.narrow_lines, &c.wide_lines, &c.fragment_lines}) {
     *size = std::bit_ceil(*size);
   }
   return c;
@@ -44,7 +51,9 @@ Result<void> size_arrays(engine::BpfObject& object, const tables::Capacity& c) {
   const uint64_t workers = c.workers;
   for (const auto& sized :
        {size_array<core::Row>(object, ".bss.rows", 2ull * c.rows),
+        size_array<core::Branch>(object, ".bss.branches", 2ull * c.branches),
         size_array<core::TableRef>(object, ".bss.tables", c.tables),
+        size_array<core::u32>(object, ".bss.turns", workers * c.tables),
         size_array<core::Slot>(object, ".bss.slots", c.slots),
         size_array<core::Backend>(object, ".bss.backends", c.backends),
         size_array<core::NarrowBucket>(object, ".bss.narrow", workers * c.narrow_lines),
@@ -62,6 +71,7 @@ Result<void> size_arrays(engine::BpfObject& object, const tables::Capacity& c) {
 Result<void> set_constants(engine::BpfObject& object, const tables::Capacity& c, uint32_t shift,
                            bool replaying) {
   const std::pair<const char*, uint32_t> numbers[] = {{"rows_mask", c.rows - 1},
+                                                      {"branches_mask", c.branches - 1},
                                                       {"tables_mask", c.tables - 1},
                                                       {"slots_mask", c.slots - 1},
                                                       {"backends_mask", c.backends - 1},
@@ -89,8 +99,9 @@ Result<void> point(engine::BpfObject& object, const char* section, Record*& poin
 Result<void> point_to_arrays(engine::BpfObject& object, tables::Memory& memory) {
   for (const auto& pointed :
        {point(object, ".bss.settings", memory.settings), point(object, ".bss.rows", memory.rows),
-        point(object, ".bss.tables", memory.tables), point(object, ".bss.slots", memory.slots),
-        point(object, ".bss.backends", memory.backends),
+        point(object, ".bss.branches", memory.branches),
+        point(object, ".bss.tables", memory.tables), point(object, ".bss.turns", memory.turns),
+        point(object, ".bss.slots", memory.slots), point(object, ".bss.backends", memory.backends),
         point(object, ".bss.narrow", memory.narrow), point(object, ".bss.wide", memory.wide),
         point(object, ".bss.fragments", memory.fragments),
         point(object, ".bss.translat", memory.translations),
@@ -129,10 +140,27 @@ Result<Program> Program::load(tables::Capacity capacity, Use use) {
   auto descriptor = program.object_.program("fairlead");
   if (!descriptor) return std::unexpected(descriptor.error());
   program.descriptor_ = *descriptor;
+  if (use == Use::packets) {
+    auto clock_program = program.object_.program("fairlead_clock");
+    if (!clock_program) return std::unexpected(clock_program.error());
+    program.clock_ = *clock_program;
+  }
   auto sockets = program.object_.map("sockets");
   if (!sockets) return std::unexpected(sockets.error());
   program.sockets_ = *sockets;
   return program;
+}
+
+core::Tick Program::now() const {
+  if (clock_ >= 0) {
+    std::byte frame[sizeof(core::wire::Ethernet)]{};
+    LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame, .data_size_in = sizeof frame,
+                .repeat = 1);
+    const int run = bpf_prog_test_run_opts(clock_, &options);
+    check(run == 0, "the kernel does not run the program that tells the time: {}",
+          std::strerror(errno));
+  }
+  return std::atomic_ref(memory_.settings->clock).load(std::memory_order_relaxed);
 }
 
 }  // namespace fairlead::xdp

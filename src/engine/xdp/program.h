@@ -23,6 +23,7 @@ class Program {
   int sockets() const { return sockets_; }  // the map of the slow path's AF_XDP sockets
   // Length of a tick of the program's clock. In replay the clock is Settings::clock.
   uint64_t tick_ms() const { return tick_ms_; }
+  core::Tick now() const;  // any thread; in replay Settings::clock
   // Replay only: what came of the last frame.
   const ReplayOutcome& outcome() const { return *outcome_; }
 
@@ -32,6 +33,7 @@ class Program {
   engine::BpfObject object_;
   tables::Memory memory_;
   int descriptor_ = -1;
+  int clock_ = -1;
   int sockets_ = -1;
   uint64_t tick_ms_ = 100;
   const ReplayOutcome* outcome_ = nullptr;

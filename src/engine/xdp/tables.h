@@ -20,6 +20,12 @@ struct XdpTables {
   const Settings& settings() const { return xdp::settings; }
   const PrefixLengths& prefixes() const { return xdp::settings.prefixes[generation & 1]; }
   const Row& row(u32 i) const { return rows[(i & rows_mask) + (generation & 1) * (rows_mask + 1)]; }
+  const Branch& branch(u32 i) const {
+    return branches[(i & branches_mask) + (generation & 1) * (branches_mask + 1)];
+  }
+  u32& turns_taken(u32 i) const {
+    return turns[(i & tables_mask) + (worker_id & workers_mask) * (tables_mask + 1)];
+  }
   // One load, else a packet could pair the offset of one table with the size of another.
   TableRef table(u32 i) const {
     const void* at = &tables[i & tables_mask];

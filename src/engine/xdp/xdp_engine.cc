@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <vector>
 
 #include "base/clock.h"
 #include "engine/bpf/attach.h"
@@ -12,6 +14,7 @@
 #include "engine/counters.h"
 #include "engine/xdp/program.h"
 #include "engine/xdp/slow_worker.h"
+#include "tables/live_connections.h"
 #include "tables/publisher.h"
 
 namespace fairlead::xdp {
@@ -38,6 +41,9 @@ class XdpEngine final : public engine::Engine {
     } else {
       no_slow_path_ = started.error().message;
     }
+    std::vector<const tables::Memory*> memories{&program_.memory()};
+    if (slow_) memories.push_back(&slow_->memory());
+    live_.emplace(std::move(memories), [this] { return program_.now(); });
   }
 
   Result<void> publish(std::shared_ptr<const tables::Snapshot> snapshot) override {
@@ -80,6 +86,7 @@ class XdpEngine final : public engine::Engine {
   engine::Interface interface_;
   std::unique_ptr<SlowWorker> slow_;
   std::string no_slow_path_;
+  std::optional<tables::LiveCounter> live_;
   engine::XdpLink link_;  // detached first
 };
 

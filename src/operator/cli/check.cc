@@ -29,10 +29,9 @@ void check_files(const Options& options) {
     }
     throw CLI::RuntimeError(1);
   }
-  const auto found = controller::unsupported(loaded->node, loaded->services);
-  for (const std::string& line : found.errors) fmt::print(stderr, "{}\n", line);
-  if (!found.errors.empty()) throw CLI::RuntimeError(1);
-  for (const std::string& line : found.warnings) fmt::print(stderr, "warning: {}\n", line);
+  for (const std::string& line : controller::unsupported(loaded->node, loaded->services)) {
+    fmt::print(stderr, "warning: {}\n", line);
+  }
   size_t backends = 0;
   for (const config::Pool& pool : loaded->services.pools) backends += pool.backends.size();
   fmt::print("{} with {} is valid: {}, {}, {}\n", options.node_file,

@@ -25,7 +25,6 @@
 #include "base/version.h"
 #include "control/config/parse.h"
 #include "control/controller/daemon.h"
-#include "control/controller/unsupported.h"
 #include "operator/cli/notifier.h"
 #include "operator/http/api.h"
 #include "operator/http/server.h"
@@ -54,9 +53,6 @@ config::Configuration load(const std::string& node_file) {
     }
     throw CLI::RuntimeError(1);
   }
-  const auto found = controller::unsupported(configuration->node, configuration->services);
-  for (const std::string& line : found.errors) fmt::print(stderr, "{}\n", line);
-  if (!found.errors.empty()) throw CLI::RuntimeError(1);
   return std::move(*configuration);
 }
 
