@@ -26,8 +26,9 @@ constexpr Duration at_least = std::chrono::milliseconds(100);  // between looks,
 
 namespace fairlead::controller::limits {
 
-constexpr Duration debounce = std::chrono::milliseconds(50);   // from a change to the tables
-constexpr Duration patience = std::chrono::milliseconds(300);  // for next hops
-constexpr Duration retry = std::chrono::seconds(1);            // after the engine refused a table
+constexpr Duration debounce = std::chrono::milliseconds(50);      // from a change to the tables
+constexpr Duration patience = std::chrono::milliseconds(300);     // for next hops
+constexpr Duration link_period = std::chrono::milliseconds(200);  // looks at the interface
+constexpr Duration retry = std::chrono::seconds(1);  // after the engine refused a table
 
 }  // namespace fairlead::controller::limits

@@ -330,3 +330,50 @@ def test_goes_on_when_nobody_takes_its_log(node, reader):
         wait_until(lambda: node.metric("fairlead_config_reloads_total", result="refused") == number, "a refusal")
     assert node.metric("fairlead_log_lines_left_out_total") > 0
     assert stop(node) == 0
+
+
+def not_ready(node):
+    status, _, body = node.get("/readyz")
+    return status == 503 and body
+
+
+def test_is_not_ready_while_its_interface_is_down(each_engine):
+    node = each_engine
+    node.start()
+    node.host.ip("link set eth0 down")
+    assert "interface eth0 is down" in wait_until(lambda: not_ready(node), "not ready")
+    assert "forwarding  no: interface eth0 is down" in node.run("status", "-c", node.config).stdout
+    node.host.ip("link set eth0 up")
+    wait_until(lambda: node.get("/readyz")[0] == 200, "ready again")
+    node.far.ip("link set eth0 down")
+    assert "interface eth0 has no link" in wait_until(lambda: not_ready(node), "not ready")
+    assert "nothing is forwarded: interface eth0 has no link" in node.daemon.output()
+
+
+def test_forwards_again_on_an_interface_that_was_deleted_and_made_again(each_engine):
+    node = each_engine
+    udp = services(pool(hosts=(1,), check={"type": "none"}))
+    udp["vips"][0]["services"][0] |= {"protocol": "udp", "port": 7}
+    node.configure(udp)
+    node.start()
+    node.host.ip("link del eth0")
+    assert "interface eth0 is gone" in wait_until(lambda: not_ready(node), "not ready")
+    node.lab.cable(node.host, "eth0", node.far, "eth0")
+    node.host.ip("addr add 10.0.0.254/24 dev eth0")
+    node.far.ip("addr add 10.0.0.1/24 dev eth0", f"route add {VIP}/32 via 10.0.0.254")
+    wait_until(lambda: node.get("/readyz")[0] == 200, "ready again")
+    mac = json.loads(node.far.run("ip", "-j", "link", "show", "eth0").stdout)[0]["address"]
+    wait_until(lambda: node.backends()["10.0.0.1:80"].get("next_hop") == mac, "the new next hop")
+    node.far.run("python3", "-c", SEND, VIP, "50")
+    wait_until(lambda: node.metric("fairlead_backend_packets_total", pool="web", backend="10.0.0.1:80") == 50, "packets")
+    assert stop(node) == 0
+
+
+def test_follows_its_interface_to_another_name_and_mac_address(node):
+    node.configure(services(pool(hosts=(1,), check={"type": "none"})))
+    node.start()
+    node.host.ip("link set eth0 down", "link set eth0 name lan0", "link set lan0 address 02:00:00:00:00:99",
+                 "link set lan0 up")
+    wait_until(lambda: "interface eth0 is called lan0 now" in node.daemon.output(), "the new name")
+    wait_until(lambda: "another MAC address now: 02:00:00:00:00:99" in node.daemon.output(), "the new MAC address")
+    wait_until(lambda: node.get("/readyz")[0] == 200, "ready again")

@@ -42,6 +42,7 @@ Actions Controller::step(Time now, Event event) {
   Actions actions;
   if (auto* wanted = std::get_if<Configure>(&event)) configure(now, std::move(*wanted), actions);
   if (auto* seen = std::get_if<OwnSeen>(&event)) own_seen(now, std::move(*seen));
+  if (const auto* seen = std::get_if<LinkSeen>(&event)) link_seen(now, *seen, actions);
   if (const auto* seen = std::get_if<HealthSeen>(&event)) health_seen(now, seen->flip, actions);
   if (const auto* seen = std::get_if<HopsSeen>(&event)) hops_seen(now, *seen, actions);
   if (const auto* done = std::get_if<Published>(&event)) published(now, *done, actions);
@@ -68,6 +69,15 @@ void Controller::own_seen(Time now, OwnSeen event) {
   if (event.addresses == own_) return;
   own_ = std::move(event.addresses);
   if (active_) plan_soon(now);
+}
+
+void Controller::link_seen(Time now, const LinkSeen& event, Actions& actions) {
+  source_ = event.source;
+  if (!active_) return;
+  plan_soon(now);
+  if (!event.new_engine) return;
+  plan_at_ = now;
+  watch_and_resolve(actions);
 }
 
 void Controller::health_seen(Time now, const health::Flip& flip, Actions& actions) {

@@ -44,6 +44,10 @@ struct Configure {
 struct OwnSeen {
   std::vector<config::IpAddress> addresses;  // of the host, all
 };
+struct LinkSeen {  // the interface that the engine forwards on
+  config::MacAddress source{};
+  bool new_engine = false;  // it came again: what was published is lost
+};
 struct HealthSeen {
   health::Flip flip;
 };
@@ -59,7 +63,7 @@ struct Published {  // the answer to Publish, before any other input
   std::optional<Error> refused;
 };
 struct Tick {};
-using Event = std::variant<Configure, OwnSeen, HealthSeen, HopsSeen, Published, Tick>;
+using Event = std::variant<Configure, OwnSeen, LinkSeen, HealthSeen, HopsSeen, Published, Tick>;
 
 // Actions, to be done in their order.
 struct SetFlags {
@@ -93,6 +97,8 @@ class Controller {
 
   bool published() const { return active_ != nullptr; }
   const config::NodeConfig& node() const { return node_; }
+  // Those that are published; only after the first.
+  const config::Services& services() const { return active_->intent->services; }
 
   // Pools that an answer to `check` counts for; sorted, valid until the next step.
   const std::vector<std::string>& pools_of(const health::Check& check) const;
@@ -127,6 +133,7 @@ class Controller {
   void health_seen(Time now, const health::Flip& flip, Actions& actions);
   void hops_seen(Time now, const HopsSeen& event, Actions& actions);
   void own_seen(Time now, OwnSeen event);
+  void link_seen(Time now, const LinkSeen& event, Actions& actions);
   void published(Time now, const Published& event, Actions& actions);
   void refused(Time now, const Error& error, bool fresh, Actions& actions);
   void publish_if_due(Time now, Actions& actions);

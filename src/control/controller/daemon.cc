@@ -43,10 +43,14 @@ void tell_stuck(const health::Stuck& stuck) {
 }  // namespace
 
 Daemon::Daemon(boost::asio::io_context& loop, std::unique_ptr<engine::Engine> engine,
-               Options options, config::MacAddress source)
-    : engine_(std::move(engine)),
+               Options options, engine::Interface interface)
+    : loop_(loop),
+      engine_(std::move(engine)),
+      interface_(std::move(interface)),
+      link_{.name = interface_.name, .mac = interface_.mac},
+      link_timer_(loop),
       options_(std::move(options)),
-      controller_(options_.configuration.node, source),
+      controller_(options_.configuration.node, interface_.mac),
       checker_(loop, options_.seed,
                {.flip = [this](const health::Flip& flip) { step(HealthSeen{flip}); },
                 .answer = [this](const health::Check& check,
@@ -59,21 +63,88 @@ Result<std::unique_ptr<Daemon>> Daemon::start(boost::asio::io_context& loop, Opt
   for (const std::string& line : unsupported(node, options.configuration.services)) {
     log::warning("{}", line);
   }
-  auto engine = make_engine(options.configuration);
+  auto engine = make_engine(node.forwarder, options.configuration.services);
   if (!engine) return std::unexpected(engine.error());
   tell_mode((*engine)->status(), node.forwarder.xdp_mode);
-  const auto interface = engine::find_interface(node.forwarder.interface);
+  auto interface = engine::find_interface(node.forwarder.interface);
   if (!interface) return std::unexpected(interface.error());
   std::unique_ptr<Daemon> daemon(
-      new Daemon(loop, std::move(*engine), std::move(options), interface->mac));
-  auto watcher = neighbours::Watcher::open(
-      loop, interface->name, interface->index,
-      [raw = daemon.get()](const neighbours::Watcher::Change& change) { raw->changed(change); });
-  if (!watcher) return std::unexpected(watcher.error());
-  daemon->watcher_ = std::move(*watcher);
+      new Daemon(loop, std::move(*engine), std::move(options), std::move(*interface)));
+  if (auto watched = daemon->watch(daemon->interface_); !watched) {
+    return std::unexpected(watched.error());
+  }
   daemon->step(OwnSeen{daemon->watcher_->own()});
   daemon->step(Configure{std::exchange(daemon->options_.configuration.services, {})});
+  daemon->look_at_link();
   return daemon;
+}
+
+Result<void> Daemon::watch(const engine::Interface& interface) {
+  auto watcher = neighbours::Watcher::open(
+      loop_, interface.name, interface.index,
+      [this](const neighbours::Watcher::Change& change) { changed(change); });
+  if (!watcher) return std::unexpected(watcher.error());
+  watcher_ = std::move(*watcher);
+  return {};
+}
+
+// Asks each time, since notifications may be lost, and it costs a few microseconds.
+void Daemon::look_at_link() {
+  Link link = look_at(interface_);
+  if (link.gone && controller_.published()) {
+    const auto attached = attach_again();
+    if (attached) {
+      link = look_at(interface_);
+    } else if (attached.error().message != std::exchange(not_attached_, attached.error().message)) {
+      log::warning("{}", not_attached_);
+    }
+  }
+  tell_link(link);
+  link_ = std::move(link);
+  link_timer_.expires_after(limits::link_period);
+  link_timer_.async_wait([this](boost::system::error_code error) {
+    if (!error) look_at_link();
+  });
+}
+
+void Daemon::tell_link(const Link& link) {
+  if (link.problem != link_.problem) {
+    if (link.problem.empty()) {
+      log::info("interface {} is up again", link.name);
+    } else {
+      log::error("nothing is forwarded: {}", link.problem);
+    }
+  }
+  const std::string& wanted = controller_.node().forwarder.interface;
+  if (link.name != link_.name && !link.name.empty() && link.name != wanted) {
+    log::warning(
+        "interface {} is called {} now and is forwarded on as before, but after a restart there "
+        "is none of that name: change [forwarder] interface in node.toml",
+        wanted, link.name);
+  }
+  const bool known = link.mac != config::MacAddress{};
+  if (known && link.mac != link_.mac && link_.mac != config::MacAddress{}) {
+    log::info("interface {} has another MAC address now: {}", link.name, config::to_text(link.mac));
+    step(LinkSeen{.source = link.mac});
+  }
+}
+
+// One of that name came again: with a new engine, which knows no connections.
+Result<void> Daemon::attach_again() {
+  const config::Forwarder& forwarder = controller_.node().forwarder;
+  auto interface = engine::find_interface(forwarder.interface);
+  if (!interface) return std::unexpected(interface.error());
+  auto engine = make_engine(forwarder, controller_.services());
+  if (!engine) return std::unexpected(engine.error());
+  if (auto watched = watch(*interface); !watched) return watched;
+  tell_mode((*engine)->status(), forwarder.xdp_mode);
+  engine_ = std::move(*engine);
+  interface_ = std::move(*interface);
+  not_attached_.clear();
+  log::warning("interface {} came again: connections are those of a new engine", interface_.name);
+  step(OwnSeen{watcher_->own()});
+  step(LinkSeen{.source = interface_.mac, .new_engine = true});
+  return {};
 }
 
 void Daemon::changed(const neighbours::Watcher::Change& change) {
@@ -187,6 +258,8 @@ View Daemon::view() const {
   View view =
       controller_.view(at, [this](const health::Check& check) { return checker_.find(check); });
   view.uptime = at - begin_;
+  view.not_forwarding = view.forwarding ? link_.problem : "";
+  view.forwarding = view.forwarding && link_.problem.empty();
   view.reloads_applied = applied_;
   view.reloads_refused = refused_;
   view.last_reload = last_reload_;

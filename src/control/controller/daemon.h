@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The controller at work: does what it decides (control/controller/controller.h) with the engine,
-// the checker, the watcher of next hops and a timer, all on one Asio loop. One thread, that of the
+// the checker, the watcher of next hops and timers, all on one Asio loop. One thread, that of the
 // loop; nothing here waits for packets, and packets wait for nothing here.
 #pragma once
 
@@ -15,6 +15,7 @@
 
 #include "control/config/parse.h"
 #include "control/controller/controller.h"
+#include "control/controller/link.h"
 #include "control/controller/view.h"
 #include "control/health/checker.h"
 #include "control/neighbours/watcher.h"
@@ -45,7 +46,7 @@ class Daemon {
 
  private:
   Daemon(boost::asio::io_context& loop, std::unique_ptr<engine::Engine> engine, Options options,
-         config::MacAddress source);
+         engine::Interface interface);
 
   void step(Event event);
   void perform(Actions actions);
@@ -54,8 +55,17 @@ class Daemon {
   void count_reload(const Publish& action, const Result<void>& done, bool first);
   void answered(const health::Check& check, const health::Outcome& outcome);
   void changed(const neighbours::Watcher::Change& change);
+  Result<void> watch(const engine::Interface& interface);
+  void look_at_link();
+  void tell_link(const Link& link);
+  Result<void> attach_again();
 
+  boost::asio::io_context& loop_;
   std::unique_ptr<engine::Engine> engine_;
+  engine::Interface interface_;  // that the engine forwards on
+  Link link_;                    // how it was last
+  std::string not_attached_;     // why it was not possible to forward on one that came again
+  boost::asio::steady_timer link_timer_;
   Options options_;
   Controller controller_;
   health::Checker checker_;

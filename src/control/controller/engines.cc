@@ -24,13 +24,12 @@ engine::Mode mode_of(config::XdpMode mode) {
 
 }  // namespace
 
-Result<std::unique_ptr<engine::Engine>> make_engine(const config::Configuration& configuration) {
-  const config::Forwarder& forwarder = configuration.node.forwarder;
+Result<std::unique_ptr<engine::Engine>> make_engine(const config::Forwarder& forwarder,
+                                                    const config::Services& services) {
   // Arrays do not grow while an engine runs, so there is room for as much again: what a reload
   // replaces stays for a while beside the new.
-  const config::Services* services = &configuration.services;
-  const std::array once{services};
-  const std::array twice{services, services};
+  const std::array once{&services};
+  const std::array twice{&services, &services};
   const uint32_t workers = forwarder.num_threads;
   tables::Capacity capacity = capacity_for(forwarder, workers, twice);
   const uint32_t least_slots = capacity_for(forwarder, workers, once).slots;

@@ -67,6 +67,7 @@ struct View {
   std::string node;
   Duration uptime{};
   bool forwarding = false;
+  std::string not_forwarding;      // why not, since it began; empty: it does, or has not begun
   uint64_t config_generation = 0;  // rises with each configuration that is applied
   uint64_t table_generation = 0;   // rises with each table that is published
   uint64_t reloads_applied = 0, reloads_refused = 0;

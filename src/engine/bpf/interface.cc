@@ -77,6 +77,7 @@ Result<Interface> find_interface(const std::string& name) {
   found.index = static_cast<uint32_t>(question.answer().ifr_ifindex);
   if (Question flags(socket.get(), name); flags.ask(SIOCGIFFLAGS)) {
     found.up = (flags.answer().ifr_flags & IFF_UP) != 0;
+    found.running = (flags.answer().ifr_flags & IFF_RUNNING) != 0;
   }
   if (Question mtu(socket.get(), name); mtu.ask(SIOCGIFMTU)) {
     found.mtu = static_cast<uint32_t>(mtu.answer().ifr_mtu);

@@ -17,7 +17,8 @@ struct Interface {
   std::array<uint8_t, 6> mac{};
   uint32_t mtu = 0;             // of IP packets: without the Ethernet header
   uint32_t receive_queues = 0;  // in use now
-  bool up = false;
+  bool up = false;              // as somebody set it
+  bool running = false;         // and it has a link
 };
 
 // Error: there is no such interface, or it is not Ethernet.

@@ -64,14 +64,17 @@ void print_status(const Json& status) {
   fmt::print("engine      {}\n", engine.at("text").get<std::string>());
   if (const std::string note = text(engine, "note"); !note.empty())
     fmt::print("            {}\n", note);
-  fmt::print("forwarding  {}\n", status.value("forwarding", false) ? "yes" : "not yet");
+  const std::string why = text(status, "not_forwarding");
+  fmt::print("forwarding  {}\n", status.value("forwarding", false) ? "yes"
+                                 : why.empty()                     ? "not yet"
+                                                                   : "no: " + why);
   fmt::print("config      generation {}, {} reloads, {} refused; tables {}\n",
              status.value("generation", uint64_t{0}),
              status.at("reloads").value("applied", uint64_t{0}),
              status.at("reloads").value("refused", uint64_t{0}),
              status.value("table_generation", uint64_t{0}));
-  if (const std::string why = text(status, "last_refusal"); !why.empty()) {
-    fmt::print("            refused: {}\n", why);
+  if (const std::string refusal = text(status, "last_refusal"); !refusal.empty()) {
+    fmt::print("            refused: {}\n", refusal);
   }
   const Json& packets = status.at("packets");
   fmt::print("packets     {} forward, {} reply, {} drop, {} pass\n",

@@ -39,7 +39,10 @@ constexpr Route routes[] = {
     {"/healthz", [](const ViewOf&, const std::string&) { return text(200, "ok\n"); }},
     {"/readyz",
      [](const ViewOf& view, const std::string&) {
-       return view().forwarding ? text(200, "ready\n") : text(503, "not forwarding yet\n");
+       const controller::View seen = view();
+       if (seen.forwarding) return text(200, "ready\n");
+       const std::string& why = seen.not_forwarding;
+       return text(503, why.empty() ? "not forwarding yet\n" : "not forwarding: " + why + "\n");
      }},
     {"/metrics",
      [](const ViewOf& view, const std::string&) {

@@ -77,6 +77,7 @@ Json status_json(const View& view) {
           {"version", version},
           {"uptime_s", seconds(view.uptime)},
           {"forwarding", view.forwarding},
+          {"not_forwarding", view.not_forwarding},
           {"engine",
            {{"name", view.engine.engine},
             {"interface", view.engine.interface},
