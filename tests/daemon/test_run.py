@@ -365,7 +365,7 @@ def test_forwards_again_on_an_interface_that_was_deleted_and_made_again(each_eng
     mac = json.loads(node.far.run("ip", "-j", "link", "show", "eth0").stdout)[0]["address"]
     wait_until(lambda: node.backends()["10.0.0.1:80"].get("next_hop") == mac, "the new next hop")
     node.far.run("python3", "-c", SEND, VIP, "50")
-    wait_until(lambda: node.metric("fairlead_backend_packets_total", pool="web", backend="10.0.0.1:80") == 50, "packets")
+    wait_until(lambda: node.metric("fairlead_backend_packets_total", pool="web", backend="10.0.0.1:80") == 50, "50")
     assert stop(node) == 0
 
 
