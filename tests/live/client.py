@@ -12,6 +12,7 @@
     client.py get|put VIP PORT SIZE                  {"sha256":, "mss":, "pmtu":} of a transfer
     client.py probe udp|tcp|icmp VIP PORT TTL        [address, ICMP type, code] that a packet of this TTL got; [] if
                                                      nothing came, "answer" or "refused" from the service
+    client.py flood SECONDS PORT VIP...              the number of SYNs that were sent, each from another source
     client.py leave VIP PORT                         the port of a socket that is gone before its answer comes
 """
 import collections
@@ -22,6 +23,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 
 from server import RECVERR, error_from_queue, receive, stream
 
@@ -230,6 +232,38 @@ def leave(vip, port):
         return udp.getsockname()[1]
 
 
+def syn_template(vip, port):
+    """(packet, sum of what the TCP checksum covers, offset of the source address, of the TCP header)"""
+    family, target = family_of(vip), socket.inet_pton(family_of(vip), vip)
+    source = socket.inet_pton(family, "2001:db8:f::" if family == socket.AF_INET6 else "198.18.0.0")
+    tcp = struct.pack(">HHIIHHHH", 0, port, 1, 0, 5 << 12 | 2, 65535, 0, 0)
+    covered = source + target + struct.pack(">HH", socket.IPPROTO_TCP, len(tcp)) + tcp
+    if family == socket.AF_INET6:
+        head = struct.pack(">IHBB", 6 << 28, len(tcp), socket.IPPROTO_TCP, 64)
+    else:
+        head = struct.pack(">BBHHHBBH", 0x45, 0, 40, 0, 0, 64, socket.IPPROTO_TCP, 0)
+    return bytearray(head + source + target + tcp), checksum(covered) ^ 0xffff, len(head) + len(source) - 2
+
+
+def flood(seconds, port, *vips):
+    targets = [(socket.socket(family_of(vip), socket.SOCK_RAW, socket.IPPROTO_RAW), vip, *syn_template(vip, port))
+               for vip in vips]
+    end, count = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        for raw, vip, packet, covered, at in targets:
+            for _ in range(50):
+                source, source_port = random.randrange(1 << 16), random.randrange(1024, 1 << 16)
+                tcp = len(packet) - 20
+                total = covered + source + source_port
+                while total >> 16:
+                    total = (total & 0xffff) + (total >> 16)
+                packet[at:at + 2], packet[tcp:tcp + 2] = source.to_bytes(2, "big"), source_port.to_bytes(2, "big")
+                packet[tcp + 16:tcp + 18] = (total ^ 0xffff).to_bytes(2, "big")
+                raw.sendto(packet, (vip, 0))
+            count += 50
+    return count
+
+
 def number(word):
     return int(word) if word.isdigit() else word
 
@@ -237,5 +271,5 @@ def number(word):
 if __name__ == "__main__":
     name, *words = map(number, sys.argv[1:])
     command = {"echo": echo, "fragments": fragments, "hold": hold, "get": lambda *rest: transfer("get", *rest),
-               "put": lambda *rest: transfer("put", *rest), "probe": probe, "leave": leave}[name]
+               "put": lambda *rest: transfer("put", *rest), "probe": probe, "leave": leave, "flood": flood}[name]
     print(json.dumps(command(*words)))
