@@ -18,15 +18,20 @@ namespace {
 
 using core::RowKind;
 
-// GUE to an IPv6 backend: the outer UDP checksum covers the whole packet. A connection may be with
-// a backend of any pool, one that its service had before.
-bool needs_slow_path(const Snapshot& snapshot) {
-  return std::ranges::any_of(snapshot.pools, [](const Pool& pool) {
-    return std::ranges::any_of(pool.members, [](const Member& member) {
-      return member.line.method == core::Method::gue &&
-             (member.line.flags & core::backend_flag::outer_v6);
-    });
+// GUE to an IPv6 backend: the outer UDP checksum covers the whole packet.
+bool needs_slow_path(const Pool& pool) {
+  return std::ranges::any_of(pool.members, [](const Member& member) {
+    return member.line.method == core::Method::gue &&
+           (member.line.flags & core::backend_flag::outer_v6);
   });
+}
+
+bool needs_slow_path(const Snapshot& snapshot, const Service& service) {
+  const auto slow = [&](const auto& branch) {
+    return needs_slow_path(snapshot.pools[branch.pool]);
+  };
+  return slow(service) || std::ranges::any_of(service.routes, slow) ||
+         std::ranges::any_of(service.split, slow);
 }
 
 uint16_t flags_of(const Vip& vip, const Service& service, bool slow) {
@@ -191,7 +196,6 @@ Result<void> Publisher::State::place_rows(const Snapshot& next, Plan& plan) cons
     row.id.flags = vip.answers_ping ? 0 : core::row_flag::ping_drop;
     fits = fits && rows.insert(row);
   }
-  const bool slow = needs_slow_path(next);
   for (size_t s = 0; s < next.services.size(); s++) {
     const Service& service = next.services[s];
     const Vip& vip = next.vips[service.vip];
@@ -201,7 +205,7 @@ Result<void> Publisher::State::place_rows(const Snapshot& next, Plan& plan) cons
                   .service = static_cast<uint16_t>(plan.services[s]),
                   .vip = static_cast<uint16_t>(plan.vips[service.vip]),
                   .table = plan.tables[service.pool] * core::table_kinds};
-    row.id.flags = flags_of(vip, service, slow);
+    row.id.flags = flags_of(vip, service, needs_slow_path(next, service));
     if (row.id.flags & core::row_flag::branched) row.table = add_branches(service, plan);
     fits = fits && rows.insert(row);
   }

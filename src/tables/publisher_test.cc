@@ -101,6 +101,20 @@ Snapshot one_service() {
 
 const core::Address web = v4(198, 51, 100, 10);
 
+TEST_F(PublisherTest, only_services_of_a_pool_with_gue_over_ipv6_are_for_the_slow_path) {
+  Snapshot snapshot = make_snapshot();
+  snapshot.vips = {make_vip(v4(198, 51, 100, 10))};
+  snapshot.services = {make_service(0, 80, 0), make_service(0, 81, 1)};
+  snapshot.pools = {make_pool(1, {1, 2}), make_pool(2, {3, 4})};
+  snapshot.pools[1].members[1].line.method = core::Method::gue;
+  snapshot.pools[1].members[1].line.flags |= backend_flag::outer_v6;
+  publish(snapshot);
+  const TestReader reader(memory_);
+  const Row* vip = reader.vip(Family::v4, v4(198, 51, 100, 10));
+  EXPECT_EQ(reader.service(*vip, 6, 80)->id.flags & core::row_flag::slow, 0);
+  EXPECT_NE(reader.service(*vip, 6, 81)->id.flags & core::row_flag::slow, 0);
+}
+
 TEST_F(PublisherTest, lets_a_packet_find_its_backend) {
   const Snapshot snapshot = one_service();
   publish(snapshot);

@@ -19,7 +19,7 @@ from lab.ready import ReadySocket
 
 HERE = Path(__file__).parent
 METHODS = ("gre", "ipip", "gue", "l2", "nat", "snat")
-FAMILIES = (4, 6)
+TUNNELS, FAMILIES = METHODS[:3], (4, 6)
 ECHO, DATA, LATE, CLOSED = 7, 9, 13, 99       # ports of server.py, and one that nobody listens on
 VIP_NETS = {4: "198.51.100.{}", 6: "2001:db8:1::{}"}
 
@@ -35,12 +35,13 @@ CLIENT = {4: "10.1.0.2", 6: "fd01::2"}
 
 
 def services(outer=None, ports=(ECHO, DATA, LATE, CLOSED)):
-    """A VIP of each method and family; its pools have backends of family `outer`, else of its own."""
+    """A VIP of each method and family; the tunnels have backends of family `outer`, else of the VIP's, but GUE of
+    IPv4: over IPv6 it goes the slow way (test_outer.py)."""
     vips, pools = [], []
     for method in METHODS:
         for family in FAMILIES:
-            address, translated = vip(method, family), method in ("nat", "snat")
-            backends = BACKENDS[family if translated or not outer else outer]
+            address, tunnel = vip(method, family), method in TUNNELS
+            backends = BACKENDS[(outer or (4 if method == "gue" else family)) if tunnel else family]
             own = [{"protocol": protocol, "port": port, "backend_pool": f"{method}{family}-{port}"}
                    for port in ports for protocol in ("tcp", "udp")]
             vips.append({"id": f"{method}{family}", "address": address, "services": own})

@@ -21,7 +21,7 @@ namespace fairlead::core {
 
 struct Decided {
   Outcome outcome;
-  bool slow;  // nothing has been done: the slow path decides
+  bool slow;  // nothing has been done that shows: the slow path decides
 };
 
 namespace path_detail {
@@ -111,7 +111,10 @@ FAIRLEAD_INLINE Decided decide(const F& frame, const T& tables, Packet& packet) 
     return {adopted.outcome, adopted.slow || (adopted.outcome.backend != 0 && beyond)};
   }
   if (large || (classified.row->id.flags & row_flag::slow)) return {{}, true};
-  return {path_detail::follow_flow(frame, tables, *classified.row, packet), false};
+  const Outcome outcome = path_detail::follow_flow(frame, tables, *classified.row, packet);
+  // A connection may be with a backend that its service had before. It is known, and the slow path
+  // comes to the same.
+  return {outcome, path_detail::is_slow(tables.backend(outcome.backend))};
 }
 
 // Gives a packet to its backend. False if the frame has no room in front.

@@ -77,6 +77,20 @@ TEST_F(Path, AFrameOfAServiceLeavesInTheTunnelOfItsBackend) {
   EXPECT_EQ(result6.bytes, over_v6.around(packet6, {0x81000005}, label_of(tables, read)));
 }
 
+TEST_F(Path, AConnectionWithABackendThatNeedsTheSlowPathIsLeftToIt) {
+  const Bytes opens = frame({.destination = vip}, tcp());
+  const Bytes goes_on = frame({.destination = vip}, tcp({.flags = 0x10}));
+  EXPECT_FALSE(processed(opens).slow);
+  tables.set_backend(first).method = Method::gue;
+  EXPECT_FALSE(processed(goes_on).slow);
+  tables.set_backend(first).flags |= backend_flag::outer_v6;
+  const u64 counted = tables.counters().reason[static_cast<u32>(Reason::known)];
+  const Processed result = processed(goes_on);
+  EXPECT_TRUE(result.slow);
+  EXPECT_EQ(result.bytes, goes_on);
+  EXPECT_EQ(tables.counters().reason[static_cast<u32>(Reason::known)], counted);
+}
+
 struct Case {
   std::string name;
   Bytes bytes;

@@ -114,7 +114,7 @@ FAIRLEAD_INLINE bool is_neighbour_discovery(const bpf::XdpFrame& frame, const Pa
   return icmp && adopt_detail::is_neighbour_discovery(packet.family, icmp->type);
 }
 
-extern "C" SEC("xdp") int fairlead_stub(xdp_md* context) {
+extern "C" SEC("xdp.frags") int fairlead_stub(xdp_md* context) {
   const u32 queue = context->rx_queue_index;
   const StubTables tables{settings.generation};
   const bpf::XdpFrame frame(context);

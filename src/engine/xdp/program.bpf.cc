@@ -29,7 +29,7 @@ FAIRLEAD_INLINE int action_of(Reason reason) {
   return XDP_DROP;
 }
 
-extern "C" SEC("xdp") int fairlead(xdp_md* context) {
+extern "C" SEC("xdp.frags") int fairlead(xdp_md* context) {
   u32 queue = context->rx_queue_index;
   BPF_BARRIER(queue);  // read here: in a branch clang reads it through a pointer of its own
   XdpTables tables{tick_now(), settings.generation, queue};
