@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdarg>
 #include <cstring>
 
+#include "backend/pins.h"
 #include "decap.bpf.h"
 
 namespace fairlead::backend {
@@ -21,32 +21,6 @@ namespace {
 constexpr const char* vips_pin = "/vips";
 constexpr const char* packets_pin = "/packets";
 constexpr const char* link_pin = "/link";
-
-// The last line that libbpf wrote: it says more than the errno that it returns.
-thread_local std::string last_word;
-
-[[gnu::format(printf, 2, 0)]] int keep_last_word(libbpf_print_level level, const char* format,
-                                                 va_list arguments) {
-  char line[512];
-  if (level == LIBBPF_WARN && vsnprintf(line, sizeof line, format, arguments) > 0) {
-    last_word.assign(line, std::strcspn(line, "\n"));
-  }
-  return 0;
-}
-
-std::string words_of(int error) { return std::strerror(error < 0 ? -error : error); }
-
-Error refusal(std::string_view what, int error) {
-  error = error < 0 ? -error : error;
-  if (error == EPERM || error == EACCES) {
-    return {
-        fmt::format("{}: the kernel refuses BPF ({}); run as root with CAP_BPF, CAP_NET_ADMIN "
-                    "and CAP_SYS_ADMIN, outside of an unprivileged container",
-                    what, words_of(error))};
-  }
-  return {
-      fmt::format("{}: {}{}{}", what, words_of(error), last_word.empty() ? "" : "; ", last_word)};
-}
 
 bpf_xdp_query_opts query(unsigned ifindex) {
   bpf_xdp_query_opts found;
@@ -68,49 +42,6 @@ std::string program_name(std::uint32_t id) {
   return info.name;
 }
 
-// What is pinned at `path`, or no descriptor when nothing is.
-Result<Fd> pinned_at(const std::string& path) {
-  Fd found(bpf_obj_get(path.c_str()));
-  if (!found && errno != ENOENT) {
-    return std::unexpected(refusal("cannot open " + path, errno));
-  }
-  return found;
-}
-
-// Uses the map that is pinned at `path`, if there is one.
-Result<void> reuse(bpf_map* map, const std::string& path) {
-  const auto found = pinned_at(path);
-  if (!found) {
-    return std::unexpected(found.error());
-  }
-  const Fd& pinned = *found;
-  if (!pinned) {
-    return {};
-  }
-  bpf_map_info info{};
-  __u32 size = sizeof info;
-  if (bpf_obj_get_info_by_fd(pinned.get(), &info, &size) != 0 ||
-      info.type != static_cast<__u32>(bpf_map__type(map)) ||
-      info.key_size != bpf_map__key_size(map) || info.value_size != bpf_map__value_size(map) ||
-      info.max_entries != bpf_map__max_entries(map)) {
-    return failure(path +
-                   ": left by another version of fairlead with other records; run `fairlead "
-                   "backend remove`, then setup");
-  }
-  if (const int error = bpf_map__reuse_fd(map, pinned.get()); error != 0) {
-    return std::unexpected(refusal(path, error));
-  }
-  return {};
-}
-
-// Pins, unless `path` is there: then the map is the one that was reused from it.
-Result<void> pin(int fd, const std::string& path) {
-  if (bpf_obj_pin(fd, path.c_str()) != 0 && errno != EEXIST) {
-    return std::unexpected(refusal("cannot pin " + path, errno));
-  }
-  return {};
-}
-
 }  // namespace
 
 void Decap::CloseObject::operator()(bpf_object* object) const { bpf_object__close(object); }
@@ -120,8 +51,7 @@ Decap& Decap::operator=(Decap&&) noexcept = default;
 Decap::~Decap() = default;
 
 Result<Decap> Decap::load(const std::string& folder) {
-  libbpf_set_print(keep_last_word);
-  last_word.clear();
+  listen_to_libbpf();
   Decap decap;
   decap.folder_ = folder;
   const auto bytes = bpf::decap();
@@ -162,7 +92,7 @@ Result<Decap> Decap::load(const std::string& folder) {
 }
 
 Result<std::optional<Decap>> Decap::open(const std::string& folder) {
-  libbpf_set_print(keep_last_word);
+  listen_to_libbpf();
   Decap decap;
   decap.folder_ = folder;
   decap.vips_.reset(bpf_obj_get((folder + vips_pin).c_str()));
