@@ -24,6 +24,16 @@ constexpr Duration at_least = std::chrono::milliseconds(100);  // between looks,
 
 }  // namespace fairlead::neighbours::limits
 
+namespace fairlead::path_mtu::limits {
+
+constexpr Duration lifetime = std::chrono::minutes(10);  // RFC 1191 section 6.3, RFC 8201 section 4
+constexpr Duration sweep = std::chrono::seconds(1);      // between looks for what is too old
+constexpr Duration pace = std::chrono::milliseconds(100);  // between changes that are published
+constexpr uint32_t at_once = 64;                           // messages, then a rest
+constexpr Duration rest = std::chrono::milliseconds(10);
+
+}  // namespace fairlead::path_mtu::limits
+
 namespace fairlead::controller::limits {
 
 constexpr Duration debounce = std::chrono::milliseconds(50);      // from a change to the tables

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "control/config/address.h"
+#include "control/controller/path_mtu_told.h"
 
 namespace fairlead::controller {
 namespace {
@@ -31,12 +32,22 @@ void each_backend(const config::Services& services, F function) {
   }
 }
 
+std::vector<config::IpAddress> tunnel_addresses(const config::Node& node) {
+  std::vector<config::IpAddress> own;
+  for (const auto& address : {node.address, node.address6}) {
+    if (address) own.push_back(*address);
+  }
+  return own;
+}
+
 constexpr uint8_t health_flags = core::backend_flag::takes_new | core::backend_flag::keeps_known;
 
 }  // namespace
 
 Controller::Controller(config::NodeConfig node, config::MacAddress source)
-    : node_(std::move(node)), source_(source) {}
+    : node_(std::move(node)),
+      source_(source),
+      path_mtus_(tunnel_addresses(node_.node), node_.forwarder.network_mtu) {}
 
 Actions Controller::step(Time now, Event event) {
   Actions actions;
@@ -46,14 +57,17 @@ Actions Controller::step(Time now, Event event) {
   if (const auto* seen = std::get_if<HealthSeen>(&event)) health_seen(now, seen->flip, actions);
   if (const auto* seen = std::get_if<HopsSeen>(&event)) hops_seen(now, *seen, actions);
   if (const auto* done = std::get_if<Published>(&event)) published(now, *done, actions);
+  path_mtus_seen(now, std::get_if<TooBigSeen>(&event), actions);
   publish_if_due(now, actions);
   return actions;
 }
 
 std::optional<Time> Controller::deadline() const {
-  if (candidate_ && plan_at_) return std::min(candidate_->until, *plan_at_);
-  if (candidate_) return candidate_->until;
-  return plan_at_;
+  std::optional<Time> first = candidate_ ? std::optional(candidate_->until) : std::nullopt;
+  for (const std::optional<Time>& other : {plan_at_, path_mtus_.deadline()}) {
+    if (other && (!first || *other < *first)) first = other;
+  }
+  return first;
 }
 
 void Controller::configure(Time now, Configure event, Actions& actions) {
@@ -111,6 +125,22 @@ void Controller::hops_seen(Time now, const HopsSeen& event, Actions& actions) {
   plan_soon(now);
 }
 
+// The table gives changes out at a pace of its own, so these need no collecting.
+void Controller::path_mtus_seen(Time now, const TooBigSeen* event, Actions& actions) {
+  const path_mtu::Changes changes =
+      path_mtus_.step(now, event ? std::optional(event->message) : std::nullopt);
+  if (changes.empty() || !active_) return;
+  constexpr size_t shown = 3;
+  for (size_t i = 0; i < std::min(shown, changes.size()); i++) {
+    actions.push_back(tell_of(changes[i], *active_->plan.snapshot));
+  }
+  if (changes.size() > shown) {
+    actions.push_back(Tell{log::Level::info, fmt::format("path MTUs of {} more backends changed",
+                                                         changes.size() - shown)});
+  }
+  if (!table_refused_) plan_at_ = now;
+}
+
 void Controller::published(Time now, const Published& event, Actions& actions) {
   check(publishing_ != nullptr, "an answer of the engine that nobody waits for");
   const bool fresh = std::exchange(publishing_new_services_, false);
@@ -129,6 +159,7 @@ void Controller::published(Time now, const Published& event, Actions& actions) {
   }
   active_ = std::move(done);
   if (!fresh) return;
+  path_mtus_.want(path_mtu::targets_of(*active_->plan.snapshot));
   config_generation_++;
   const tables::Snapshot& snapshot = *active_->plan.snapshot;
   size_t backends = 0;
@@ -181,7 +212,8 @@ void Controller::publish(IntentPtr intent, Actions& actions) {
             .health = health_in(*intent),
             .next_hop = [this](const config::IpAddress& backend) { return hop_of(backend); },
             .own = own_,
-            .generation = table_generation_ + 1},
+            .generation = table_generation_ + 1,
+            .path_mtu = [this](const config::IpAddress& backend) { return path_mtu_of(backend); }},
            active_ ? active_->plan.tables : Tables{});
   auto roster = active_ && active_->intent == intent
                     ? active_->roster
@@ -280,6 +312,11 @@ NextHop Controller::hop_of(const config::IpAddress& backend) const {
   if (found == hops_.end()) return {{}, source_, "not looked up yet"};
   if (!found->second.mac) return {{}, source_, found->second.missing};
   return {*found->second.mac, source_, {}};
+}
+
+uint32_t Controller::path_mtu_of(const config::IpAddress& backend) const {
+  const path_mtu::Table::Known* known = path_mtus_.find(backend);
+  return known ? known->mtu : node_.forwarder.network_mtu;
 }
 
 const std::vector<std::string>& Controller::pools_of(const health::Check& check) const {

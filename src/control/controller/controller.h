@@ -5,6 +5,7 @@
 //   configuration --> next hops asked for, checks begun --> plan --> Publish
 //   health flip, next hop --> SetFlags at once --> 50 ms of collecting --> plan --> Publish
 //   address of the host --> 50 ms of collecting --> plan --> Publish
+//   packet too big on the way --> path MTU of the backend --> plan --> Publish, at once
 //
 // A new configuration waits for the next hops of its backends, `patience` at most, so that a pool
 // is not without them for the first moments. It takes the place of the old one when the engine has
@@ -34,6 +35,7 @@
 #include "control/controller/view.h"
 #include "control/health/monitor.h"
 #include "control/limits.h"
+#include "control/path_mtu/table.h"
 
 namespace fairlead::controller {
 
@@ -59,11 +61,15 @@ struct HopsSeen {
   };
   std::vector<Hop> hops;
 };
+struct TooBigSeen {
+  path_mtu::TooBig message;
+};
 struct Published {  // the answer to Publish, before any other input
   std::optional<Error> refused;
 };
 struct Tick {};
-using Event = std::variant<Configure, OwnSeen, LinkSeen, HealthSeen, HopsSeen, Published, Tick>;
+using Event =
+    std::variant<Configure, OwnSeen, LinkSeen, HealthSeen, HopsSeen, TooBigSeen, Published, Tick>;
 
 // Actions, to be done in their order.
 struct SetFlags {
@@ -134,6 +140,7 @@ class Controller {
   void hops_seen(Time now, const HopsSeen& event, Actions& actions);
   void own_seen(Time now, OwnSeen event);
   void link_seen(Time now, const LinkSeen& event, Actions& actions);
+  void path_mtus_seen(Time now, const TooBigSeen* event, Actions& actions);
   void published(Time now, const Published& event, Actions& actions);
   void refused(Time now, const Error& error, bool fresh, Actions& actions);
   void publish_if_due(Time now, Actions& actions);
@@ -148,6 +155,7 @@ class Controller {
   HealthOf health_in(const Intent& intent) const;
   Health health_of(const HealthSource& source) const;
   NextHop hop_of(const config::IpAddress& backend) const;
+  uint32_t path_mtu_of(const config::IpAddress& backend) const;
   BackendView view_of(Time now, MemberId id, const KnownOf& known) const;
   static void count_slots(Active& active);
   void tell_flip(const health::Flip& flip, Actions& actions) const;
@@ -163,6 +171,7 @@ class Controller {
   std::vector<config::IpAddress> own_;
   std::map<health::Check, Health> health_;
   std::map<config::IpAddress, HopsSeen::Hop> hops_;
+  path_mtu::Table path_mtus_;
   uint64_t table_generation_ = 0, config_generation_ = 0;
 };
 

@@ -197,6 +197,60 @@ TEST_F(ControllerTest, ANextHopThatComesLateMakesItsBackendUsable) {
   EXPECT_EQ(owners().size(), 2u);
 }
 
+path_mtu::TooBig too_big(int number, uint32_t mtu) {
+  return {.told_by = *config::parse_address("10.2.0.1"),
+          .source = *config::parse_address("192.0.2.11"),
+          .destination = host(number),
+          .method = core::Method::gre,
+          .length = 1500,
+          .mtu = mtu};
+}
+
+TEST_F(ControllerTest, ATunnelPacketThatWasTooBigIsFollowedByALineForThatPathAtOnce) {
+  start({1, 2});
+  const size_t before = published.size();
+  const auto table = last_pool().table;
+  step(TooBigSeen{too_big(2, 1400)});
+  ASSERT_EQ(published.size(), before + 1);
+  EXPECT_EQ(last_pool().table, table) << "not built again";
+  EXPECT_EQ(last_pool().members[0].line.inner_mtu, 1476);
+  EXPECT_EQ(last_pool().members[1].line.inner_mtu, 1376);
+  EXPECT_EQ(last_pool().members[1].line.mss, 1336);
+  EXPECT_EQ(told.back(), "path MTU to 10.0.0.2 is 1400 (told by 10.2.0.1)");
+  const PoolView pool = controller.view(now).pools.at(0);
+  EXPECT_EQ(pool.backends.at(0).path_mtu, 1500u);
+  EXPECT_EQ(pool.backends.at(0).path_mtu_told_by, "");
+  EXPECT_EQ(pool.backends.at(1).path_mtu, 1400u);
+  EXPECT_EQ(pool.backends.at(1).path_mtu_told_by, "10.2.0.1");
+  EXPECT_EQ(controller.view(now).path_mtu_messages[0], 1u);
+}
+
+TEST_F(ControllerTest, APathMtuOutlivesAReloadAndIsForgottenAfterTenMinutes) {
+  start({1, 2});
+  step(TooBigSeen{too_big(2, 1400)});
+  configure(one_pool({2, 3}));
+  hops({2, 3});
+  EXPECT_EQ(last_pool().members[0].line.inner_mtu, 1376);
+  run(9min);
+  EXPECT_EQ(last_pool().members[0].line.inner_mtu, 1376);
+  run(2min);
+  EXPECT_EQ(last_pool().members[0].line.inner_mtu, 1476);
+  EXPECT_THAT(told.back(), HasSubstr("path MTU to 10.0.0.2 is 1500 again"));
+}
+
+TEST_F(ControllerTest, ManyMessagesAreOnePublicationEachPaceAndAFewLines) {
+  start({1, 2, 3, 4, 5});
+  const size_t before = published.size(), lines = told.size();
+  for (uint32_t mtu = 1499; mtu > 1400; mtu--) {
+    for (int number = 1; number <= 5; number++) step(TooBigSeen{too_big(number, mtu)});
+    run(1ms);
+  }
+  run(1s);
+  EXPECT_EQ(published.size(), before + 2) << "99 ms of messages";
+  EXPECT_EQ(told.size(), lines + 1 + 4) << "the first; then three and how many more";
+  EXPECT_EQ(last_pool().members[4].line.inner_mtu, 1401 - 24);
+}
+
 TEST_F(ControllerTest, WithAGatewayAddressNothingIsAskedOfTheKernel) {
   controller = Controller(node_of("gateway_mac = \"02:00:00:00:00:07\"\n"), {2, 0, 0, 0, 0, 9});
   configure(one_pool({1}));

@@ -73,6 +73,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(boost::asio::io_context& loop, Opt
   if (auto watched = daemon->watch(daemon->interface_); !watched) {
     return std::unexpected(watched.error());
   }
+  daemon->listen(loop);
   daemon->step(OwnSeen{daemon->watcher_->own()});
   daemon->step(Configure{std::exchange(daemon->options_.configuration.services, {})});
   daemon->look_at_link();
@@ -145,6 +146,23 @@ Result<void> Daemon::attach_again() {
   step(OwnSeen{watcher_->own()});
   step(LinkSeen{.source = interface_.mac, .new_engine = true});
   return {};
+}
+
+// Without it the node works as long as network_mtu is right, so it starts all the same.
+void Daemon::listen(boost::asio::io_context& loop) {
+  for (const auto& address :
+       {options_.configuration.node.node.address, options_.configuration.node.node.address6}) {
+    if (!address) continue;
+    auto listener = path_mtu::Listener::open(
+        loop, address->family,
+        [this](const path_mtu::TooBig& message) { step(TooBigSeen{message}); });
+    if (listener) {
+      listeners_.push_back(std::move(*listener));
+    } else {
+      log::warning("packets that are too big for the way to a backend are not heard of: {}",
+                   listener.error().message);
+    }
+  }
 }
 
 void Daemon::changed(const neighbours::Watcher::Change& change) {

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "control/config/parse.h"
 #include "control/controller/controller.h"
@@ -19,6 +20,7 @@
 #include "control/controller/view.h"
 #include "control/health/checker.h"
 #include "control/neighbours/watcher.h"
+#include "control/path_mtu/listener.h"
 #include "engine/engine.h"
 
 namespace fairlead::controller {
@@ -53,6 +55,7 @@ class Daemon {
   void publish(const Publish& action);
   void reload_refused(std::string why);
   void count_reload(const Publish& action, const Result<void>& done, bool first);
+  void listen(boost::asio::io_context& loop);
   void answered(const health::Check& check, const health::Outcome& outcome);
   void changed(const neighbours::Watcher::Change& change);
   Result<void> watch(const engine::Interface& interface);
@@ -70,6 +73,7 @@ class Daemon {
   Controller controller_;
   health::Checker checker_;
   std::unique_ptr<neighbours::Watcher> watcher_;
+  std::vector<std::unique_ptr<path_mtu::Listener>> listeners_;  // one a family
   boost::asio::steady_timer timer_;
   std::deque<Event> events_;  // those that came while one was being dealt with
   bool busy_ = false;

@@ -64,12 +64,13 @@ void put_ipv6(Backend& line, uint8_t protocol, const core::Address& from, const 
 }  // namespace
 
 Backend line_of(Method method, const config::IpAddress& backend, const config::NodeConfig& node,
-                const NextHop& next_hop) {
+                const NextHop& next_hop, uint32_t path_mtu) {
   Backend line{};
   line.method = method;
   std::memcpy(line.macs, next_hop.destination.data(), next_hop.destination.size());
   std::memcpy(line.macs + 6, next_hop.source.data(), next_hop.source.size());
-  const uint32_t inner_mtu = node.forwarder.network_mtu - config::overhead(method, backend.family);
+  const uint32_t mtu = config::is_tunnel(method) ? path_mtu : node.forwarder.network_mtu;
+  const uint32_t inner_mtu = mtu - config::overhead(method, backend.family);
   line.inner_mtu = static_cast<uint16_t>(inner_mtu);
   line.mss = static_cast<uint16_t>(inner_mtu - config::ip_tcp_bytes(Family::v4));
   if (!config::is_tunnel(method)) return line;

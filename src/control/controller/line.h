@@ -13,9 +13,11 @@
 
 namespace fairlead::controller {
 
-// `next_hop` may be missing: its MAC addresses are then all zero.
+// `next_hop` may be missing: its MAC addresses are then all zero. `path_mtu`, at most network_mtu,
+// is what a tunnel is filled with; in l2 and nat the packet is the client's own, and what is too
+// big for a router on the way it tells the client.
 core::Backend line_of(core::Method method, const config::IpAddress& backend,
-                      const config::NodeConfig& node, const NextHop& next_hop);
+                      const config::NodeConfig& node, const NextHop& next_hop, uint32_t path_mtu);
 
 // Fills in what method nat exchanges: the backend's address and port; with snat, the node's
 // address.

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "control/config/address.h"
+#include "control/config/mtu.h"
 #include "core/wire.h"
 
 namespace fairlead::controller {
@@ -26,8 +27,8 @@ config::NodeConfig node() {
 
 const NextHop next_hop{{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 0x11}, ""};
 
-core::Backend line(Method method, std::string_view backend) {
-  return line_of(method, config::parse_address(backend).value(), node(), next_hop);
+core::Backend line(Method method, std::string_view backend, uint32_t path_mtu = 1500) {
+  return line_of(method, config::parse_address(backend).value(), node(), next_hop, path_mtu);
 }
 
 TEST(Line, has_the_MAC_addresses_of_next_hop_and_interface) {
@@ -103,6 +104,17 @@ TEST(Line, has_the_MTU_and_MSS_that_the_method_leaves) {
         Case{Method::l2, "10.0.0.1", 1500}, Case{Method::nat, "2001:db8:b::1", 1500}}) {
     EXPECT_EQ(line(method, backend).inner_mtu, inner_mtu);
     EXPECT_EQ(line(method, backend).mss, inner_mtu - 40);
+  }
+}
+
+TEST(Line, of_a_tunnel_is_for_the_path_MTU_and_of_others_for_network_mtu) {
+  for (const Method method : {Method::gre, Method::ipip, Method::gue, Method::l2, Method::nat}) {
+    const uint32_t less = config::is_tunnel(method) ? 100 : 0;
+    for (const char* backend : {"10.0.0.1", "2001:db8::1"}) {
+      const core::Backend narrow = line(method, backend, 1400), wide = line(method, backend);
+      EXPECT_EQ(narrow.inner_mtu, wide.inner_mtu - less);
+      EXPECT_EQ(narrow.mss, wide.mss - less);
+    }
   }
 }
 

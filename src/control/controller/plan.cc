@@ -153,7 +153,7 @@ class Planner {
       const NextHop next_hop = input_.next_hop(address);
       const MemberState state = state_of(member, input_.health, next_hop);
       decided.states.push_back(state);
-      core::Backend line = line_of(from.method, address, input_.node, next_hop);
+      core::Backend line = line_of(from.method, address, input_.node, next_hop, path_mtu(address));
       line.weight = state.weight;
       result.members.push_back({member.identity, name_of(member), state.weight, line, ""});
       next_hops.push_back(next_hop);
@@ -172,6 +172,11 @@ class Planner {
     }
     result.table = table(from, result.members);
     return result;
+  }
+
+  uint32_t path_mtu(const config::IpAddress& backend) const {
+    const uint32_t most = input_.node.forwarder.network_mtu;
+    return input_.path_mtu ? std::min(most, input_.path_mtu(backend)) : most;
   }
 
   Table table(const config::Pool& pool, const std::vector<tables::Member>& members) {

@@ -46,6 +46,9 @@ struct NextHop {
 
 using NextHopOf = std::function<NextHop(const config::IpAddress& backend)>;
 
+// The largest packet in bytes that the way to a backend is known to take.
+using PathMtuOf = std::function<uint32_t(const config::IpAddress& backend)>;
+
 // Everything that decides one of a pool's tables. Owners are indices into `members`.
 struct TableInput {
   uint32_t kind = core::by_hash;  // or by_turn, by_load: those ask for weights only
@@ -100,6 +103,7 @@ struct Input {
   NextHopOf next_hop;
   std::vector<config::IpAddress> own;  // addresses of the node besides those in node.toml
   uint64_t generation = 0;
+  PathMtuOf path_mtu = {};  // none: network_mtu fits everywhere
 };
 
 Plan plan(const Input& input, const Tables& previous = {});

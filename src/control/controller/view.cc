@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "control/config/address.h"
+#include "control/config/mtu.h"
 #include "control/config/names.h"
 #include "control/controller/controller.h"
 
@@ -66,6 +67,12 @@ BackendView Controller::view_of(Time now, MemberId id, const KnownOf& known) con
   const NextHop hop = hop_of({member.identity.family, member.identity.address});
   view.missing = hop.missing;
   if (hop.missing.empty()) view.next_hop = config::to_text(hop.destination);
+  view.path_mtu = node_.forwarder.network_mtu;
+  const auto* path_mtu = path_mtus_.find({member.identity.family, member.identity.address});
+  if (path_mtu && config::is_tunnel(member.line.method)) {
+    view.path_mtu = path_mtu->mtu;
+    view.path_mtu_told_by = config::to_text(path_mtu->told_by);
+  }
   const uint8_t flags = active_->flags[id.pool][id.member];
   view.takes_new = (flags & core::backend_flag::takes_new) != 0;
   view.keeps_known = (flags & core::backend_flag::keeps_known) != 0;
@@ -89,6 +96,7 @@ View Controller::view(Time now, const KnownOf& known) const {
   view.forwarding = published();
   view.config_generation = config_generation_;
   view.table_generation = table_generation_;
+  view.path_mtu_messages = path_mtus_.counts();
   if (!active_) return view;
   count_slots(*active_);
   const tables::Snapshot& snapshot = *active_->plan.snapshot;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "control/controller/plan.h"
 #include "control/health/check.h"
+#include "control/path_mtu/table.h"
 #include "engine/engine.h"
 
 namespace fairlead::controller {
@@ -31,10 +32,12 @@ struct BackendView {
   uint32_t weight = 1;
   bool draining = false;
   Health health = Health::unknown;
-  std::string reason;    // of the health, for people; empty if there is nothing to say
-  Duration since{};      // how long it is so
-  std::string next_hop;  // MAC address; empty: there is none
-  std::string missing;   // why there is no next hop
+  std::string reason;            // of the health, for people; empty if there is nothing to say
+  Duration since{};              // how long it is so
+  std::string next_hop;          // MAC address; empty: there is none
+  std::string missing;           // why there is no next hop
+  uint32_t path_mtu = 0;         // bytes; of a tunnel, else network_mtu
+  std::string path_mtu_told_by;  // a router; empty: it is network_mtu
   bool takes_new = false, keeps_known = false;
   uint64_t slots = 0;  // of the pool's table
 };
@@ -78,9 +81,10 @@ struct View {
   std::vector<VipView> vips;
   std::vector<PoolView> pools;
   std::map<std::string, std::array<uint64_t, health::probe_results>> checks;  // by pool
-  Bounded probes;             // of health checks, on their way
-  Bounded connections;        // of the HTTP port, which fills it in
-  uint64_t log_left_out = 0;  // lines of the log that nobody took
+  path_mtu::Table::Counts path_mtu_messages{};  // by path_mtu::Table::Result
+  Bounded probes;                               // of health checks, on their way
+  Bounded connections;                          // of the HTTP port, which fills it in
+  uint64_t log_left_out = 0;                    // lines of the log that nobody took
 
   engine::Status engine;
   engine::Counters counters;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/host/slow_path.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/path/path.h"
@@ -32,6 +33,13 @@ bool is_single_host(const Packet& packet) {
   }
   const uint32_t top = first >> 24;
   return top != 0 && top != 127 && top < 224;
+}
+
+// What a packet of this family may have on the way to a backend. Nobody may be told less than the
+// least MTU of IPv6 (RFC 8200 section 5); a path that small loses what does not fit.
+uint16_t mtu_for(const core::Backend& backend, Family family) {
+  constexpr uint16_t ipv6_least = 1280;
+  return family == Family::v6 ? std::max(backend.inner_mtu, ipv6_least) : backend.inner_mtu;
 }
 
 // The outer UDP checksum of GUE over IPv6, over all that is in it.
@@ -138,7 +146,7 @@ void SlowPath::answer_ping(Job& job) {
 }
 
 void SlowPath::forward(Job& job) {
-  const uint16_t mtu = job.tables.backend(job.outcome.backend).inner_mtu;
+  const uint16_t mtu = mtu_for(job.tables.backend(job.outcome.backend), job.packet.family);
   const auto packet = job.frame.subspan(job.packet.l3, job.packet.ip_length);
   if (job.packet.ip_length > mtu) {
     if (job.packet.dont_fragment) return refuse(job, mtu);

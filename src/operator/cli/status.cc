@@ -84,7 +84,12 @@ void print_status(const Json& status) {
 
 std::string why(const Json& backend) {
   if (const std::string missing = text(backend, "no_next_hop"); !missing.empty()) return missing;
-  return text(backend, "reason");
+  std::string reason = text(backend, "reason");
+  if (const std::string by = text(backend, "path_mtu_told_by"); !by.empty()) {
+    reason += fmt::format("{}path MTU {} (told by {})", reason.empty() ? "" : "; ",
+                          backend.value("path_mtu", uint64_t{0}), by);
+  }
+  return reason;
 }
 
 void print_pools(const Json& pools) {

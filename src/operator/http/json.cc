@@ -41,6 +41,8 @@ Json backend_json(const std::string& pool, const BackendView& backend, const Cou
   } else {
     json["no_next_hop"] = backend.missing;
   }
+  json["path_mtu"] = backend.path_mtu;
+  if (!backend.path_mtu_told_by.empty()) json["path_mtu_told_by"] = backend.path_mtu_told_by;
   json["takes_new"] = backend.takes_new;
   json["keeps_known"] = backend.keeps_known;
   json["slots"] = backend.slots;

@@ -127,6 +127,9 @@ void backends(const View& view, Families& out) {
   });
   out.gauge("fairlead_backend_weight", "Configured weight of a backend.");
   of_backends(view, out, [](const auto& backend) { return backend.weight; });
+  out.gauge("fairlead_backend_path_mtu_bytes",
+            "Largest packet that the way to a backend takes: network_mtu, or what a router said.");
+  of_backends(view, out, [](const auto& backend) { return backend.path_mtu; });
 }
 
 void control(const View& view, Families& out) {
@@ -144,6 +147,12 @@ void control(const View& view, Families& out) {
       .add({}, view.probes.now);
   out.gauge("fairlead_health_checks_in_flight_limit", "More wait for their turn.")
       .add({}, view.probes.most);
+  out.counter("fairlead_path_mtu_messages_total",
+              "What routers said about packets that were too big, by how it was taken.");
+  for (size_t i = 0; i < view.path_mtu_messages.size(); i++) {
+    out.add({{"result", path_mtu::name_of(static_cast<path_mtu::Table::Result>(i))}},
+            view.path_mtu_messages[i]);
+  }
   out.gauge("fairlead_http_connections", "Clients of this port.").add({}, view.connections.now);
   out.gauge("fairlead_http_connections_limit", "More are closed at once.")
       .add({}, view.connections.most);
