@@ -215,10 +215,7 @@ struct alignas(64) BackendCounters {
   u64 packets;
   u64 bytes;        // IP bytes of the packets as they came
   u64 connections;  // remembered: reasons `new` and `repinned`
-  // connections + this, modulo 2^64, are alive on all workers: as of the last count
-  // (tables/live_connections.h, which alone writes it), and with what this worker added since.
-  u64 to_live;
-  u64 spare[4];
+  u64 spare[5];
 };
 static_assert(sizeof(BackendCounters) == 64);
 

@@ -97,6 +97,7 @@ class TestTables {
         branches_(64),
         tables_(16),
         turns_(16),
+        live_(sizes.backends),
         slots_(sizes.slots),
         backends_(sizes.backends),
         narrow_(sizes.narrow_lines),
@@ -124,7 +125,8 @@ class TestTables {
   }
   const Branch& branch(u32 i) const { return masked_in(branches_, i); }
   TableRef table(u32 i) const { return masked_in(tables_, i); }
-  u32& turns_taken(u32 i) const { return masked_in(turns_, i); }
+  u64& turns_taken(u32 i) const { return masked_in(turns_, i); }
+  u64& live(u32 i) const { return masked_in(live_, i); }
   Slot slot(u32 i) const { return masked_in(slots_, i); }
   const Backend& backend(u32 i) const { return masked_in(backends_, i); }
   template <class Bucket>
@@ -212,7 +214,8 @@ class TestTables {
   std::vector<Row> rows_;
   std::vector<Branch> branches_;
   std::vector<TableRef> tables_;
-  mutable std::vector<u32> turns_;
+  mutable std::vector<u64> turns_;
+  mutable std::vector<u64> live_;
   std::vector<Slot> slots_;
   std::vector<Backend> backends_;
   // The core writes through const Tables, as they are views in the engines.

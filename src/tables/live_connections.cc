@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "core/connections.h"
 
@@ -35,28 +36,19 @@ void count(const Memory& memory, Bucket* lines, uint32_t lines_per_worker, core:
 
 }  // namespace
 
-void count_live_connections(std::span<const Memory* const> memories, core::Tick now) {
-  const Memory& memory = *memories.front();
+void count_live_connections(const Memory& memory, core::Tick now) {
   const Capacity& size = memory.capacity;
   std::vector<uint64_t> live(size.backends);
   count(memory, memory.narrow, size.narrow_lines, now, live);
   count(memory, memory.wide, size.wide_lines, now, live);
-  for (const Memory* each : memories) {
-    for (uint32_t worker = 0; worker < size.workers; worker++) {
-      core::BackendCounters* counters = each->backend_counters + size_t{worker} * size.backends;
-      for (uint32_t id = 1; id < size.backends; id++) {
-        const uint64_t to_live = live[id] - load(counters[id].connections);
-        std::atomic_ref<core::u64> told(counters[id].to_live);
-        if (told.load(std::memory_order_relaxed) != to_live) {
-          told.store(to_live, std::memory_order_relaxed);
-        }
-      }
-    }
+  for (uint32_t id = 1; id < size.backends; id++) {
+    if (load(memory.live[id]) == live[id]) continue;
+    std::atomic_ref(memory.live[id]).store(live[id], std::memory_order_relaxed);
   }
 }
 
-LiveCounter::LiveCounter(std::vector<const Memory*> memories, std::function<core::Tick()> clock)
-    : memories_(std::move(memories)),
+LiveCounter::LiveCounter(const Memory& memory, std::function<core::Tick()> clock)
+    : memory_(memory),
       clock_(std::move(clock)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {
   pthread_setname_np(thread_.native_handle(), "live-counter");
@@ -67,10 +59,10 @@ void LiveCounter::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     wake_.wait_for(lock, stop, rest, [] { return false; });
-    std::atomic_ref wanted(memories_.front()->settings->counts_live);
+    std::atomic_ref wanted(memory_.settings->counts_live);
     if (stop.stop_requested() || wanted.load(std::memory_order_relaxed) == 0) continue;
     const auto begin = std::chrono::steady_clock::now();
-    count_live_connections(memories_, clock_());
+    count_live_connections(memory_, clock_());
     const auto took = std::chrono::steady_clock::now() - begin;
     rest = std::max<std::chrono::nanoseconds>(interval, rests_for_each_count * took);
   }

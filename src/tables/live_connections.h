@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: MIT
 // How many connections of each backend are alive: counted off the packet path by looking at every
 // entry, since entries expire without a word. Workers add what they remember meanwhile
-// (core::live_of); so a count is at most one interval behind.
+// (core/path/verdict.h); so a count is at most one interval behind.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <span>
 #include <stop_token>
 #include <thread>
-#include <vector>
 
 #include "tables/memory.h"
 
 namespace fairlead::tables {
 
-// Counts once, as of `now` in the engine's ticks, and tells the workers. The memories are of one
-// engine and share the connections of the first; each has counters of its own. While workers write
-// a count may miss what is just coming or going. One thread at a time.
-void count_live_connections(std::span<const Memory* const> memories, core::Tick now);
+// Counts once, as of `now` in the engine's ticks, and writes Memory::live. While workers write a
+// count may miss what is just coming or going. One thread at a time.
+void count_live_connections(const Memory& memory, core::Tick now);
 
 // Does so every 100 ms, on a thread of its own, while some service asks for it
 // (Settings::counts_live). Rests at least 20 times as long as a count takes: 16 Mi connections are
@@ -28,12 +25,12 @@ void count_live_connections(std::span<const Memory* const> memories, core::Tick 
 class LiveCounter {
  public:
   // What it gets has to outlive it. `clock`: the engine's, called by the thread.
-  LiveCounter(std::vector<const Memory*> memories, std::function<core::Tick()> clock);
+  LiveCounter(const Memory& memory, std::function<core::Tick()> clock);
 
  private:
   void run(const std::stop_token& stop);
 
-  std::vector<const Memory*> memories_;
+  const Memory& memory_;
   std::function<core::Tick()> clock_;
   std::mutex mutex_;
   std::condition_variable_any wake_;

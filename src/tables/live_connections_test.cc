@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-
-#include "core/path/schedule.h"
+#include <atomic>
 
 namespace fairlead::tables {
 namespace {
@@ -19,16 +17,7 @@ class LiveConnections : public testing::Test {
     memory.settings->ttl[static_cast<size_t>(State::established)] = 600;
   }
 
-  void count(core::Tick now) {
-    const std::array memories{&memory};
-    count_live_connections(memories, now);
-  }
-  core::BackendCounters& counters(uint32_t worker, uint32_t backend) {
-    return memory.backend_counters[size_t{worker} * memory.capacity.backends + backend];
-  }
-  uint64_t live(uint32_t worker, uint32_t backend) {
-    return core::live_of(counters(worker, backend));
-  }
+  void count(core::Tick now) { count_live_connections(memory, now); }
 
   OwnMemory own = OwnMemory::make({.workers = 2, .narrow_lines = 64, .wide_lines = 64}).value();
   Memory memory = own.view();
@@ -42,34 +31,20 @@ TEST_F(LiveConnections, AreThoseOfAllWorkersAndBothKindsUntilTheyExpire) {
   for (const auto& [now, seven, eight] :
        {std::tuple{1'000u, 3u, 1u}, {1'050u, 3u, 1u}, {1'052u, 2u, 1u}, {1'602u, 0u, 0u}}) {
     count(now);
-    for (const uint32_t worker : {0u, 1u}) {
-      EXPECT_EQ(live(worker, 7), seven) << now;
-      EXPECT_EQ(live(worker, 8), eight) << now;
-    }
+    EXPECT_EQ(memory.live[7], seven) << now;
+    EXPECT_EQ(memory.live[8], eight) << now;
   }
-}
-
-TEST_F(LiveConnections, OfAWorkerGrowByWhatItAddsUntilTheNextCount) {
-  counters(0, 7).connections = 90;
-  memory.narrow[3].meta[1] = core::meta_of(1'000, 5, State::established, 7);
-  count(1'000);
-  EXPECT_EQ(live(0, 7), 1u);
-  counters(0, 7).connections += 2;
-  EXPECT_EQ(live(0, 7), 3u);
-  EXPECT_EQ(live(1, 7), 1u);
-  count(1'000);
-  EXPECT_EQ(live(0, 7), 1u);
 }
 
 TEST_F(LiveConnections, AreCountedByTheThreadOnlyWhileAServiceAsks) {
   memory.narrow[3].meta[1] = core::meta_of(1'000, 5, State::established, 7);
   std::atomic<int> asked = 0;
-  const LiveCounter counter({&memory}, [&] { return ++asked, core::Tick{1'000}; });
+  const LiveCounter counter(memory, [&] { return ++asked, core::Tick{1'000}; });
   std::this_thread::sleep_for(std::chrono::milliseconds(250));
   EXPECT_EQ(asked, 0);
   std::atomic_ref(memory.settings->counts_live).store(1);
   while (asked < 2) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_EQ(std::atomic_ref(counters(0, 7).to_live).load(), 1u);
+  EXPECT_EQ(std::atomic_ref(memory.live[7]).load(), 1u);
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ struct Offsets {
     rows = layout.add<core::Row>(2ull * c.rows);
     branches = layout.add<core::Branch>(2ull * c.branches);
     tables = layout.add<core::TableRef>(c.tables);
-    turns = layout.add<core::u32>(workers * c.tables);
+    turns = layout.add<core::u64>(c.tables);
+    live = layout.add<core::u64>(c.backends);
     backends = layout.add<core::Backend>(c.backends);
     counters = layout.add<core::WorkerCounters>(workers);
     backend_counters = layout.add<core::BackendCounters>(workers * c.backends);
@@ -60,7 +61,7 @@ struct Offsets {
   }
 
   Layout layout;
-  uint64_t settings, rows, branches, tables, turns, backends, counters, backend_counters,
+  uint64_t settings, rows, branches, tables, turns, live, backends, counters, backend_counters,
       service_counters, slots, narrow, wide, fragments, translations;
 };
 
@@ -143,6 +144,7 @@ Result<OwnMemory> OwnMemory::make(const Capacity& capacity) {
   array(view.branches, at.branches);
   array(view.tables, at.tables);
   array(view.turns, at.turns);
+  array(view.live, at.live);
   array(view.slots, at.slots);
   array(view.backends, at.backends);
   array(view.narrow, at.narrow);

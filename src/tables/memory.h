@@ -34,7 +34,8 @@ struct Memory {
   core::Row* rows = nullptr;         // 2 generations
   core::Branch* branches = nullptr;  // 2 generations
   core::TableRef* tables = nullptr;
-  core::u32* turns = nullptr;  // by worker, then by TableRef
+  core::u64* turns = nullptr;  // by TableRef
+  core::u64* live = nullptr;   // by backend
   core::Slot* slots = nullptr;
   core::Backend* backends = nullptr;
   core::NarrowBucket* narrow = nullptr;  // by worker

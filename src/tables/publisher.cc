@@ -94,6 +94,7 @@ void Publisher::State::write_backends(const Snapshot& next, const Plan& plan) {
   // No connection and no table names a fresh id, so no worker counts on it.
   for (const uint32_t id : plan.fresh_backends) {
     clear(memory.backend_counters, c.workers, c.backends, id);
+    store(memory.live[id], core::u64{0});
   }
   for (const uint32_t id : plan.fresh_services) {
     clear(memory.service_counters, c.workers, c.services, id);

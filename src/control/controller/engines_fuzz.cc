@@ -127,8 +127,7 @@ class Side final : host::SlowPath::Sink {
 
   void take(uint64_t step, std::span<const uint8_t> bytes, core::Tick now, uint32_t worker) {
     if (memory().settings->counts_live != 0) {
-      const tables::Memory* const memories[] = {&memory()};
-      tables::count_live_connections(memories, now);
+      tables::count_live_connections(memory(), now);
     }
     buffer_.assign(replay::headroom + bytes.size(), std::byte{0});
     const std::span frame = std::span(buffer_).subspan(replay::headroom);
@@ -162,7 +161,8 @@ class Side final : host::SlowPath::Sink {
     visitor(m.wide, size_t{workers} * c.wide_lines);
     visitor(m.fragments, c.fragment_lines);
     visitor(m.translations, c.translations);
-    visitor(m.turns, size_t{workers} * c.tables);
+    visitor(m.turns, c.tables);
+    visitor(m.live, c.backends);
     visitor(m.workers, workers);
     visitor(m.backend_counters, size_t{workers} * c.backends);
     visitor(m.service_counters, size_t{workers} * c.services);
@@ -261,7 +261,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (uint64_t step = 0; step < most_steps && left.size() > 4; step++) {
     now += later[left[0] & 3];
     const uint32_t worker = left[0] >> 2 & 1;
-    const uint32_t pool = left[1] % engines.members.size();
+    const uint32_t pool = left[1] % static_cast<uint32_t>(engines.members.size());
     const uint32_t member = (left[1] >> 4) % engines.members[pool];
     const size_t length = std::min<size_t>(left[2] | uint32_t{left[3]} << 8, left.size() - 4);
     for (Side* side : {engines.user.get(), engines.xdp.get()}) {

@@ -30,6 +30,9 @@ concept Frame = requires(F frame, const F constant, typename F::Handle handle, u
   { frame.grow(n) } -> Same<bool>;
 };
 
+// Adds one to what all workers write; returns what it was.
+FAIRLEAD_INLINE u64 add_shared(u64& counter) { return __sync_fetch_and_add(&counter, 1); }
+
 template <class T>
 concept Tables = requires(const T tables, u32 n) {
   { tables.now() } -> Same<Tick>;
@@ -40,8 +43,10 @@ concept Tables = requires(const T tables, u32 n) {
   { tables.row(n) } -> Same<const Row&>;
   { tables.branch(n) } -> Same<const Branch&>;
   { tables.table(n) } -> Same<TableRef>;
-  // How often this worker took its turn in the pool whose first TableRef this is.
-  { tables.turns_taken(n) } -> Same<u32&>;
+  // How many turns were taken in the pool whose first TableRef this is, and how many connections of
+  // a backend are alive. Of all workers: to be added to with add_shared().
+  { tables.turns_taken(n) } -> Same<u64&>;
+  { tables.live(n) } -> Same<u64&>;
   { tables.slot(n) } -> Same<Slot>;
   { tables.backend(n) } -> Same<const Backend&>;
   // Connection lines of this worker.

@@ -47,7 +47,10 @@ FAIRLEAD_INLINE Outcome follow_flow(const F& frame, const T& tables, const Row& 
                                     Packet& packet) {
   packet.hash = flow_hash(tables.settings(), packet.family, packet.source, packet.destination,
                           packet.source_port, packet.destination_port, packet.protocol);
-  const Followed followed = follow(tables, service, packet);
+  const Followed followed =
+      packet.first_fragment
+          ? follow(tables.of_worker(worker_of(tables, service, packet)), service, packet)
+          : follow(tables, service, packet);
   if (packet.first_fragment && followed.backend != 0) {
     remember_fragment_apart(&tables, &packet, followed.backend);
   }

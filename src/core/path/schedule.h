@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: MIT
 // The schedulers other than maglev: whose turn it is, and who has the fewest connections for its
-// weight. CONTRACT section 3. They choose for new flows only, which are then remembered; each
-// worker for itself, so that no line is shared.
+// weight. CONTRACT section 3. They choose for new flows only, which are then remembered, and
+// count for the node: the one place where workers write the same lines. If each counted for itself,
+// all would send their new flows to the same backend as soon as it has fewer than others.
 #pragma once
 
 #include "core/path/concepts.h"
 
 namespace fairlead::core {
 
-// Where in the pool's table it goes on. Workers begin at different places.
+// Where in the pool's table it goes on.
 template <Tables T>
 FAIRLEAD_INLINE u32 next_turn(const T& tables, u32 pool, TableRef table) {
-  return (tables.turns_taken(pool)++ + tables.worker()) % table.size;
-}
-
-// Live connections of a backend, on all workers (records.h).
-FAIRLEAD_INLINE constexpr u64 live_of(const BackendCounters& counters) {
-  const u64 live = counters.connections + counters.to_live;
-  return live >> 63 ? 0 : live;
+  return static_cast<u32>(add_shared(tables.turns_taken(pool)) % table.size);
 }
 
 // The backend with the least (connections + 1) / weight, as if it had the new one already; among
@@ -37,7 +32,7 @@ FAIRLEAD_INLINE u32 pick_least(const T& tables, u32 pool) {
     const u32 id = tables.slot(begin + i);
     const Backend& backend = tables.backend(id);
     if (!(backend.flags & backend_flag::takes_new)) continue;
-    const u64 load = live_of(tables.backend_counters(id)) + 1;
+    const u64 load = tables.live(id) + 1;
     if (load * best_weight < best_load * backend.weight || best == 0) {
       best = id;
       best_load = load;

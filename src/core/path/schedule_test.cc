@@ -32,7 +32,7 @@ class Schedule : public testing::Test {
     tables.set().clock = 1'000;
   }
 
-  // Of a flow by its number. The counters are counted as verdict.h does.
+  // Of a flow by its number. Live connections are counted as verdict.h does.
   Followed follow(u32 flow, u8 flags, u8 protocol = 6) {
     Packet packet{};
     packet.family = Family::v4;
@@ -42,7 +42,7 @@ class Schedule : public testing::Test {
     packet.hash = hash_of(flow);
     const Followed followed = core::follow(tables, service, packet);
     if (followed.reason == Reason::fresh || followed.reason == Reason::repinned) {
-      tables.backend_counters(followed.backend).connections++;
+      add_shared(tables.live(followed.backend));
     }
     return followed;
   }
@@ -138,15 +138,15 @@ TEST_F(Schedule, LeastConnectionsAmongEqualsTakesTurns) {
   for (u32 i = 0; i < 9; i++) {
     const u32 backend = new_flows(1)[0];
     got[backend]++;
-    tables.backend_counters(backend).to_live = -tables.backend_counters(backend).connections;
+    tables.live(backend) = 0;
   }
   EXPECT_EQ(got, (std::map<u32, u32>{{1, 3}, {2, 3}, {3, 3}}));
 }
 
 TEST_F(Schedule, LeastConnectionsGoesToWhoeverHasRoomUntilAllAreEqual) {
   service.id.flags = row_flag::least_connections;
-  tables.backend_counters(1).to_live = 10;
-  tables.backend_counters(2).to_live = 10;
+  tables.live(1) = 10;
+  tables.live(2) = 10;
   EXPECT_EQ(new_flows(10), std::vector<u32>(10, 3));
   EXPECT_NE(new_flows(2), std::vector<u32>(2, 3));
 }
@@ -160,9 +160,9 @@ TEST_F(Schedule, LeastConnectionsOfALargePoolComparesSomeButComesRoundToAll) {
     all.push_back(id);
   }
   large.add_pool(pool + by_load, 0, 1'000, all);
-  for (u32 i = 0; i < 10'000; i++) large.backend_counters(pick_least(large, pool)).connections++;
+  for (u32 i = 0; i < 10'000; i++) large.live(pick_least(large, pool))++;
   for (const u16 id : all) {
-    EXPECT_NEAR(static_cast<double>(large.backend_counters(id).connections), 10, 2);
+    EXPECT_NEAR(static_cast<double>(large.live(id)), 10, 2);
   }
 }
 

@@ -24,6 +24,8 @@ FAIRLEAD_INLINE void count(const T& tables, const Packet& packet, const Outcome&
     backend.bytes += packet.ip_length;
     if (outcome.reason == Reason::fresh || outcome.reason == Reason::repinned) {
       backend.connections++;
+      // Until the next count (tables/live_connections.h).
+      if (tables.settings().counts_live) add_shared(tables.live(outcome.backend));
     }
   }
 }

@@ -29,7 +29,8 @@ class Tables {
     rows_ = {memory.rows + size_t{generation} * size.rows, size.rows - 1};
     branches_ = {memory.branches + size_t{generation} * size.branches, size.branches - 1};
     tables_ = {memory.tables, size.tables - 1};
-    turns_ = {memory.turns + size_t{worker} * size.tables, size.tables - 1};
+    turns_ = {memory.turns, size.tables - 1};
+    live_ = {memory.live, size.backends - 1};
     slots_ = {memory.slots, size.slots - 1};
     backends_ = {memory.backends, size.backends - 1};
     narrow_ = {memory.narrow + size_t{worker} * size.narrow_lines, size.narrow_lines - 1};
@@ -52,7 +53,8 @@ class Tables {
   const core::PrefixLengths& prefixes() const { return *prefixes_; }
   const core::Row& row(core::u32 i) const { return rows_[i]; }
   const core::Branch& branch(core::u32 i) const { return branches_[i]; }
-  core::u32& turns_taken(core::u32 i) const { return turns_[i]; }
+  core::u64& turns_taken(core::u32 i) const { return turns_[i]; }
+  core::u64& live(core::u32 i) const { return live_[i]; }
   core::TableRef table(core::u32 i) const {
     static_assert(sizeof(core::TableRef) == sizeof(core::u64));
     auto& word = *reinterpret_cast<core::u64*>(&tables_[i]);
@@ -92,7 +94,8 @@ class Tables {
   Array<core::Row> rows_;
   Array<core::Branch> branches_;
   Array<core::TableRef> tables_;
-  Array<core::u32> turns_;
+  Array<core::u64> turns_;
+  Array<core::u64> live_;
   Array<core::Slot> slots_;
   Array<core::Backend> backends_;
   Array<core::NarrowBucket> narrow_;

@@ -110,7 +110,7 @@ void Replay::count_live() {
   const tables::Memory& memory = runner_->memory();
   if (memory.settings->counts_live == 0 || now == counted_) return;
   counted_ = now;
-  tables::count_live_connections(std::array{&memory}, now);
+  tables::count_live_connections(memory, now);
 }
 
 void Replay::poll(uint64_t now_us) {

@@ -48,7 +48,8 @@ struct StubTables {
   const StubTables& of_worker(u32 n) const;
   const Branch& branch(u32 i) const;
   TableRef table(u32 i) const;
-  u32& turns_taken(u32 i) const;
+  u64& turns_taken(u32 i) const;
+  u64& live(u32 i) const;
   Slot slot(u32 i) const;
   const Backend& backend(u32 i) const;
   template <class Bucket>

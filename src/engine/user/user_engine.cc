@@ -71,7 +71,7 @@ class UserEngine final : public engine::Engine {
         icmp_rate_(options.icmp_rate_limit),
         limits_(view_.capacity.services),
         stub_(std::make_unique<Stub>(std::move(stub))),
-        live_({&view_}, [] { return tick_of(now()); }) {}
+        live_(view_, [] { return tick_of(now()); }) {}
 
   ~UserEngine() override {
     stub_.reset();

@@ -118,6 +118,17 @@ FAIRLEAD_INLINE u32 probe_apart(const XdpTables* tables, u32 slot) {
   return probe_words(word_of(*tables), slot);
 }
 
+extern "C" [[gnu::noinline]] u32 worker_of_words(u64 tables, const Row* service,
+                                                 const Address* source, u32 source_port, u64 hash) {
+  if (!service || !source) return 0;
+  return follow_detail::worker_of(tables_of(tables), *service, *source, source_port, hash);
+}
+
+FAIRLEAD_INLINE u32 worker_of_apart(const XdpTables* tables, const Row* service,
+                                    const Address* source, u32 source_port, u64 hash) {
+  return worker_of_words(word_of(*tables), service, source, source_port, hash);
+}
+
 FAIRLEAD_INLINE u32 pick_apart(const XdpTables* tables, const Row* service, const Address* source,
                                u64 hash, bool opens) {
   return pick_words(word_of(*tables), service, source, hash, opens);

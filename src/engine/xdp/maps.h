@@ -16,7 +16,6 @@ using namespace core;
 constexpr u32 most_rows = 2u << 16;
 constexpr u32 most_branches = 2u << 16;
 constexpr u32 most_tables = 1u << 18;
-constexpr u32 most_turns = limits::workers * most_tables;
 constexpr u32 most_slots = 1u << 27;
 constexpr u32 most_backends = 1u << 16;
 constexpr u32 most_lines = 1u << 22;  // workers x lines
@@ -29,7 +28,8 @@ Settings settings SEC(".bss.settings");
 Row rows[most_rows] SEC(".bss.rows");
 Branch branches[most_branches] SEC(".bss.branches");
 TableRef tables[most_tables] SEC(".bss.tables");
-u32 turns[most_turns] SEC(".bss.turns");
+u64 turns[most_tables] SEC(".bss.turns");
+u64 live[most_backends] SEC(".bss.live");
 Slot slots[most_slots] SEC(".bss.slots");
 Backend backends[most_backends] SEC(".bss.backends");
 NarrowBucket narrow[most_lines] SEC(".bss.narrow");

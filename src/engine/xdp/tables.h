@@ -23,9 +23,8 @@ struct XdpTables {
   const Branch& branch(u32 i) const {
     return branches[(i & branches_mask) + (generation & 1) * (branches_mask + 1)];
   }
-  u32& turns_taken(u32 i) const {
-    return turns[(i & tables_mask) + (worker_id & workers_mask) * (tables_mask + 1)];
-  }
+  u64& turns_taken(u32 i) const { return turns[i & tables_mask]; }
+  u64& live(u32 i) const { return xdp::live[i & backends_mask]; }
   // One load, else a packet could pair the offset of one table with the size of another.
   TableRef table(u32 i) const {
     const void* at = &tables[i & tables_mask];

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
-#include <vector>
 
 #include "base/clock.h"
 #include "engine/bpf/attach.h"
@@ -41,9 +40,7 @@ class XdpEngine final : public engine::Engine {
     } else {
       no_slow_path_ = started.error().message;
     }
-    std::vector<const tables::Memory*> memories{&program_.memory()};
-    if (slow_) memories.push_back(&slow_->memory());
-    live_.emplace(std::move(memories), [this] { return program_.now(); });
+    live_.emplace(program_.memory(), [this] { return program_.now(); });
   }
 
   Result<void> publish(std::shared_ptr<const tables::Snapshot> snapshot) override {
