@@ -84,6 +84,7 @@ Result<void> Changes::write(const std::string& folder) const {
   std::filesystem::create_directories(folder, error);
   const std::string next = path_in(folder) + ".new";
   if (std::ofstream file(next); !(file << text << std::flush)) {
+    std::filesystem::remove(next, error);
     return failure(next + ": cannot write it; is there room, and are you root?");
   }
   std::filesystem::rename(next, path_in(folder), error);

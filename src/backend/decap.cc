@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "backend/pins.h"
+#include "bpf/occupant.h"
 #include "decap.bpf.h"
 
 namespace fairlead::backend {
@@ -30,16 +31,6 @@ bpf_xdp_query_opts query(unsigned ifindex) {
     found = {};
   }
   return found;
-}
-
-std::string program_name(std::uint32_t id) {
-  const Fd program(bpf_prog_get_fd_by_id(id));
-  bpf_prog_info info{};
-  __u32 size = sizeof info;
-  if (!program || bpf_obj_get_info_by_fd(program.get(), &info, &size) != 0) {
-    return "?";
-  }
-  return info.name;
 }
 
 }  // namespace
@@ -232,11 +223,9 @@ Result<Decap::Attached> Decap::attach(const std::string& interface) {
     }
     return Attached{(*current)->mode, ""};
   }
-  if (const std::uint32_t other = query(ifindex).prog_id; other != 0) {
-    return failure(fmt::format(
-        "interface {0}: has another XDP program (id {1}, {2}); detach it with `ip link set dev {0} "
-        "xdp off`, or remove its pin when that is refused (`bpftool link`)",
-        interface, other, program_name(other)));
+  if (query(ifindex).prog_id != 0) {
+    return failure(
+        fmt::format("interface {}: {}", interface, fairlead::bpf::occupant(interface, ifindex)));
   }
   Attached attached{};
   auto link = link_in_driver_or_generic(ifindex, interface, attached);

@@ -15,9 +15,20 @@ namespace {
 
 using Said = std::vector<std::string>;
 
-Result<void> forget_vips(Decap& decap, const std::vector<VipKey>& vips, Said& said) {
+Result<void> forget_vips(std::optional<Decap>& decap, const Changes& changes,
+                         const std::vector<VipKey>& vips, Said& said) {
+  const auto present = decap ? decap->vips() : std::vector<VipKey>{};
+  if (!present) {
+    return std::unexpected(present.error());
+  }
   for (const VipKey& vip : vips) {
-    if (auto removed = decap.remove(vip); !removed) {
+    if (!contains(*present, vip)) {
+      if (!contains(changes.addresses, vip)) {
+        said.push_back(to_text(vip) + " was not set up");
+      }
+      continue;
+    }
+    if (auto removed = decap->remove(vip); !removed) {
       return removed;
     }
     said.push_back("no longer decapsulating for " + to_text(vip));
@@ -111,7 +122,7 @@ Result<std::vector<std::string>> remove(const std::vector<VipKey>& vips, const F
     done = remove_all(folders, *changes, pinned, said);
   } else {
     const size_t before = changes->addresses.size();
-    done = *decap ? forget_vips(**decap, vips, said) : done;
+    done = forget_vips(*decap, *changes, vips, said);
     done = done ? remove_addresses(*changes, vips, said) : done;
     if (done && changes->addresses.size() != before) {
       done = changes->write(folders.state);

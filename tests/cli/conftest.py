@@ -39,8 +39,8 @@ class Files:
             "pools": [{"id": "web", "table_size": 251, "backends": [{"ip": "10.0.0.1", "port": 80}]} | dict(pool)]}))
 
     def run(self, *argv, **more):
-        return subprocess.run([PROGRAM, *map(str, argv)], cwd=self.folder, timeout=30, check=False, text=True,
-                              **({"capture_output": True} | more))
+        return subprocess.run([PROGRAM, *map(str, argv)], timeout=30, check=False, text=True,
+                              **({"capture_output": True, "cwd": self.folder} | more))
 
     def check(self, *argv):
         return self.run("check", "-c", "node.toml", *argv)

@@ -42,8 +42,8 @@ def test_what_works_without_is_a_warning(files):
     done = files.check()
     assert done.returncode == 0
     warnings = done.stderr.splitlines()
-    assert [line.split(": ")[:2] for line in warnings] == [
-        ["warning", "forwarder.layout"], ["warning", "bgp"], ["warning", "vips[0].services[0].tracking"]]
+    assert [line.split(": ")[:3] for line in warnings] == [
+        ["fairlead", "warning", what] for what in ("forwarder.layout", "bgp", "vips[0].services[0].tracking")]
 
 
 def test_lists_every_key_with_its_default(files):
@@ -56,17 +56,26 @@ def test_lists_every_key_with_its_default(files):
         assert promised not in done.stdout, "only what this version does"
 
 
-@pytest.mark.parametrize("words", [("check",), ("check", "--frobnicate"), (), ("chek",), ("run", "--log-level", "loud"),
-                                   ("replay",)])
-def test_wrong_usage_ends_with_2_and_one_line(files, words):
-    done = files.run(*words)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1 and "--help" in done.stderr
+def test_a_relative_path_of_services_counts_from_the_folder_of_node_toml(files):
+    files.node.write_text(files.node.read_text().replace(str(files.services), "services.json"))
+    for folder in (files.folder, files.folder.parent):
+        done = files.run("check", "-c", files.node, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert f"with {files.services} is valid" in done.stdout
 
 
-def test_the_command_that_was_meant_is_suggested(files):
-    assert 'there is no command chek; did you mean "check"?' in files.run("chek").stderr
+def test_a_backend_that_is_listed_twice_is_counted_once(files):
+    twice = [{"ip": "10.0.0.1", "port": 80}, {"ip": "10.0.0.1", "port": 81}]
+    files.write_services(pool={"backends": twice})
+    assert "1 pool, 1 backend\n" in files.check().stdout
+    files.write_services(pool={"backends": twice, "method": "nat"})
+    assert "1 pool, 2 backends\n" in files.check().stdout
 
 
-def test_a_log_level_that_is_none_names_those_that_are(files):
-    assert "warning" in files.run("run", "-c", "node.toml", "--log-level", "loud").stderr
+def test_json_has_objects_and_toml_has_tables(files):
+    files.write(forwarder="connection_ttls = 1")
+    files.services.write_text('{"vips": {}, "pools": [7]}')
+    told = files.check().stderr
+    assert "forwarder.connection_ttls: is 1, expected a table" in told
+    assert "vips: is {...}, expected a list of at most 65535, each an object" in told
+    assert "pools[0]: is 7, expected an object" in told

@@ -46,8 +46,8 @@ def test_an_interface_that_another_daemon_forwards_on(node):
     node.start()
     node.write(http_at=node.folder / "other.sock")
     line = refused(node)
-    assert "interface eth0: XDP program " in line and "is attached already" in line
-    assert "ip link set dev eth0 xdp off" in line
+    assert "interface eth0: has XDP program " in line and "held by BPF link " in line
+    assert "bpftool link detach id " in line
     node.write()
     assert node.get("/readyz")[0] == 200
 

@@ -91,7 +91,7 @@ def test_setup_may_be_repeated_and_still_everything_is_restored(host):
 def test_giving_up_a_vip_on_a_host_that_was_never_set_up_changes_nothing(host):
     before = state_of(host)
     done = backend(host, "remove", "--vip", VIPS[0])
-    assert (done.returncode, done.stdout) == (0, "nothing to remove\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, f"{VIPS[0]} was not set up\n"), done.stderr
     assert state_of(host) == before
     set_up(host)
     assert wrong(host) == []
@@ -194,8 +194,21 @@ def test_another_xdp_program_on_the_interface_is_one_line_with_a_remedy_and_chan
     host.ip(f"link set dev eth0 xdpdrv obj {PROGRAM.parent / 'bpf/pass.bpf.o'} sec xdp.frags")
     before = state_of(host)
     line = error_line(backend(host, "setup", "--vip", VIPS[0]))
-    assert "another XDP program" in line and "xdp off" in line
+    assert "has XDP program" in line
     assert state_of(host) == before
+    remedy = line.split("`")[1]
+    assert remedy == "ip link set dev eth0 xdp off"
+    host.ip(remedy.removeprefix("ip "))
+    set_up(host)
+
+
+def test_a_full_disk_leaves_no_half_list_of_changes_behind(host):
+    host.run("sh", "-c", "mkdir -p /run/fairlead-backend && mount -t tmpfs -o size=4k full /run/fairlead-backend "
+                         "&& head -c 4096 /dev/zero > /run/fairlead-backend/filler")
+    line = error_line(backend(host, "setup", "--vip", VIPS[0]))
+    assert "/run/fairlead-backend/changes" in line and "is there room" in line
+    assert host.run("ls", "/run/fairlead-backend").stdout == "filler\n"
+    host.run("umount", "/run/fairlead-backend")
 
 
 def test_another_interface_than_before_is_refused_until_remove(host):

@@ -39,7 +39,7 @@ struct Describe {
   std::string operator()(double value) const { return fmt::format("{}", value); }
   std::string operator()(const std::string& value) const { return in_quotes(value); }
   std::string operator()(const List&) const { return "a list"; }
-  std::string operator()(const Table&) const { return "a table"; }
+  std::string operator()(const Table&) const { return "{...}"; }
   std::string operator()(const Foreign& value) const { return value.kind; }
 };
 

@@ -47,7 +47,7 @@ struct Member {
   Value value;
 };
 
-// A value for people: `"abc"`, `17`, `a list`, `a table`.
+// A value for people: `"abc"`, `17`, `a list`, `{...}`.
 std::string shown(const Value& value);
 
 // A string in quotes, cut when long, control characters escaped.

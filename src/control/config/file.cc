@@ -24,6 +24,11 @@ NodeConfig undemanding(NodeConfig node) {
   return node;
 }
 
+// A relative path counts from the folder of the file that names it, whoever reads it.
+std::string path_beside(const std::string& file, const std::string& path) {
+  return (std::filesystem::path(file).parent_path() / path).string();
+}
+
 // The text of the file, or what is wrong with it.
 std::expected<std::string, std::string> read(const std::string& path) {
   std::error_code error;
@@ -74,12 +79,14 @@ Parsed<Configuration> load(const std::string& node_file,
   } else {
     problems.push_back({node_file, 0, 0, "", node_text.error()});
   }
+  std::string& services_path = result.node.control_plane.services;
+  services_path = path_beside(node_file, services_path);
   const bool sound = node_text && node.clean();
   const bool knows_services = sound || !node.broken({"control_plane", "services"});
   collect(node);
 
   if (services_file || (node_text && knows_services)) {
-    const std::string path = services_file.value_or(result.node.control_plane.services);
+    const std::string path = services_file.value_or(services_path);
     Reader services(path);
     const auto text = read(path);
     if (text) {

@@ -29,8 +29,11 @@ constexpr auto node_schema = schema<Node>(
     key<&Node::state_dir, FilePath>("state_dir", optional,
                                     "not used yet: nothing outlives the daemon"));
 
-constexpr auto control_plane_schema = schema<ControlPlane>(key<&ControlPlane::services, FilePath>(
-    "services", optional, "the fleet's VIPs and pools; read at the start, and again on SIGHUP"));
+constexpr auto control_plane_schema = schema<ControlPlane>(
+    key<&ControlPlane::services, FilePath>("services", optional,
+                                           "the fleet's VIPs and pools; read at the start, and "
+                                           "again on SIGHUP; if it is relative, from the "
+                                           "folder of node.toml"));
 
 constexpr auto ttl_schema = schema<ConnectionTtls>(
     key<&ConnectionTtls::tcp_handshake, Ttl>("tcp_handshake", optional,

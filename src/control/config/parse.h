@@ -46,7 +46,8 @@ struct Configuration {
 };
 
 // Reads and parses both files; `services_file` instead of the one that node.toml names. Problems of
-// both are reported together: a mistake in node.toml does not hide those in services.json.
+// both are reported together: a mistake in node.toml does not hide those in services.json. In the
+// result a relative `services` of node.toml counts from the folder of node.toml.
 Parsed<Configuration> load(const std::string& node_file,
                            const std::optional<std::string>& services_file = {});
 

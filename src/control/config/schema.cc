@@ -7,9 +7,9 @@
 
 namespace fairlead::config::schema_detail {
 
-const Table* table_in(Reader& reader, const Value& value) {
+const Table* table_in(Reader& reader, const Value& value, std::string_view expected) {
   const Table* table = value.as<Table>();
-  if (!table) unexpected(reader, value, "a table");
+  if (!table) unexpected(reader, value, expected);
   return table;
 }
 

@@ -11,6 +11,8 @@
 // is the member's. `Object<peer_keys>` is a type again, so schemas nest.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <optional>
 #include <span>
@@ -47,11 +49,18 @@ template <class T, size_t count>
 struct Schema {
   using type = T;
   std::array<Key<T>, count> keys;
+  std::string_view called = "a table";
 };
 
 template <class T, std::same_as<Key<T>>... Keys>
 constexpr Schema<T, sizeof...(Keys)> schema(Keys... keys) {
   return {{keys...}};
+}
+
+// The same for JSON, which calls it so.
+template <class T, std::same_as<Key<T>>... Keys>
+constexpr Schema<T, sizeof...(Keys)> json_schema(Keys... keys) {
+  return {{keys...}, "an object"};
 }
 
 namespace schema_detail {
@@ -97,7 +106,7 @@ struct Bound {
 };
 
 // The steps of reading a table that are the same for all schemas.
-const Table* table_in(Reader& reader, const Value& value);
+const Table* table_in(Reader& reader, const Value& value, std::string_view expected);
 void unknown_key(Reader& reader, const Member& member, std::span<const std::string_view> known);
 void missing_key(Reader& reader, const Value& value, const KeyBase& key);
 void list_key(const KeyBase& key, const std::string& prefix, std::vector<KeyLine>& lines);
@@ -123,11 +132,11 @@ template <const auto& schema>
 struct Object {
   using T = typename std::remove_cvref_t<decltype(schema)>::type;
 
-  static std::string expected() { return "a table"; }
+  static std::string expected() { return std::string(schema.called); }
   static std::string show(const T&) { return ""; }
 
   static bool read(Reader& reader, const Value& value, T& out) {
-    const Table* table = schema_detail::table_in(reader, value);
+    const Table* table = schema_detail::table_in(reader, value, schema.called);
     if (!table) return false;
     bool all = true;
     std::array<bool, schema.keys.size()> seen{};
@@ -161,7 +170,7 @@ struct Object {
 template <const auto& schema, size_t least = 0, size_t most = SIZE_MAX>
 struct ListOfObjects : ListOf<Object<schema>, least, most> {
   static std::string expected() {
-    return ListOf<Object<schema>, least, most>::expected("each a table");
+    return ListOf<Object<schema>, least, most>::expected(fmt::format("each {}", schema.called));
   }
   template <class T>
   static std::string show(const std::vector<T>&) {

@@ -16,15 +16,15 @@ using core::Family;
 using Port = Number<0, 65'535>;
 using Weight = Number<0, limits::weight>;
 
-constexpr auto route_schema = schema<Route>(
+constexpr auto route_schema = json_schema<Route>(
     key<&Route::source, AddressPrefix>("source", required, "clients that this route is for"),
     key<&Route::backend_pool, Name>("backend_pool", required, "pool that their flows go to"));
 
-constexpr auto branch_schema = schema<Branch>(
+constexpr auto branch_schema = json_schema<Branch>(
     key<&Branch::backend_pool, Name>("backend_pool", required, "pool of this branch"),
     key<&Branch::weight, Weight>("weight", required, "share of the flows that take it"));
 
-constexpr auto service_schema = schema<Service>(
+constexpr auto service_schema = json_schema<Service>(
     key<&Service::protocol, Choice<protocol_names>>("protocol", required,
                                                     "any: all that has no service of its own"),
     key<&Service::port, Port>("port", required, "0: every port that has no service of its own"),
@@ -40,7 +40,7 @@ constexpr auto service_schema = schema<Service>(
     key<&Service::split, ListOfObjects<branch_schema>>("split", optional,
                                                        "pools by share of the flows (canary)"));
 
-constexpr auto vip_schema = schema<Vip>(
+constexpr auto vip_schema = json_schema<Vip>(
     key<&Vip::id, Name>("id", required, "names the VIP in metrics and /v1"),
     key<&Vip::address, AddressPrefix>("address", required, "address or prefix that clients use"),
     key<&Vip::ping, Choice<ping_names>>("ping", optional, "what echo requests get"),
@@ -49,7 +49,7 @@ constexpr auto vip_schema = schema<Vip>(
     key<&Vip::services, ListOfObjects<service_schema>>("services", required,
                                                        "what the VIP answers to"));
 
-constexpr auto backend_schema = schema<Backend>(
+constexpr auto backend_schema = json_schema<Backend>(
     key<&Backend::ip, HostAddress<Family::none>>("ip", required, "address of the backend"),
     key<&Backend::port, Number<1, 65'535>>(
         "port", optional, "where it listens; needed in nat, else only for health checks"),
@@ -57,7 +57,7 @@ constexpr auto backend_schema = schema<Backend>(
     key<&Backend::state, Choice<state_names>>(
         "state", optional, "draining: keeps its flows, gets no new ones; disabled: not there"));
 
-constexpr auto check_schema = schema<HealthCheck>(
+constexpr auto check_schema = json_schema<HealthCheck>(
     key<&HealthCheck::type, Choice<check_names>>("type", optional, "none: always up"),
     key<&HealthCheck::path, UrlPath>("path", optional, "what is asked for (http, https)"),
     key<&HealthCheck::expect_status, ListOf<Number<100, 599>, 1>>(
@@ -74,7 +74,7 @@ constexpr auto check_schema = schema<HealthCheck>(
     key<&HealthCheck::unhealthy_threshold, CheckThreshold>(
         "unhealthy_threshold", optional, "bad answers in a row until down; default: the node's"));
 
-constexpr auto pool_schema = schema<Pool>(
+constexpr auto pool_schema = json_schema<Pool>(
     key<&Pool::id, Name>("id", required, "names the pool in services, metrics and /v1"),
     key<&Pool::method, Choice<method_names>>("method", optional, "how packets reach the backends"),
     key<&Pool::table_size, Prime>("table_size", optional,
@@ -92,10 +92,10 @@ constexpr auto pool_schema = schema<Pool>(
                                                    "how it is found out who is up"));
 
 constexpr auto file_schema =
-    schema<Services>(key<&Services::vips, ListOfObjects<vip_schema, 0, limits::vips>>(
-                         "vips", required, "what clients reach"),
-                     key<&Services::pools, ListOfObjects<pool_schema, 0, limits::pools>>(
-                         "pools", required, "who answers them"));
+    json_schema<Services>(key<&Services::vips, ListOfObjects<vip_schema, 0, limits::vips>>(
+                              "vips", required, "what clients reach"),
+                          key<&Services::pools, ListOfObjects<pool_schema, 0, limits::pools>>(
+                              "pools", required, "who answers them"));
 
 // Where a pool's health_check does not say, the node's defaults count.
 void fill_health_checks(const Value& root, const HealthCheck& defaults, Services& services) {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string_view>
 
-#include "control/config/parse.h"
 #include "control/controller/backend_change.h"
 #include "control/controller/capacity.h"
 #include "control/controller/replay_script.h"
@@ -17,10 +16,14 @@
 namespace fairlead::controller {
 namespace {
 
-using Problems = std::vector<std::string>;
+using config::Problems;
 
-void add(Problems& problems, const config::Problems& found) {
-  for (const config::Problem& problem : found) problems.push_back(problem.format());
+void add(Problems& problems, std::string message) {
+  problems.push_back({.file = {}, .key = {}, .message = std::move(message)});
+}
+
+void add(Problems& problems, Problems found) {
+  std::ranges::move(found, std::back_inserter(problems));
 }
 
 // What is said about backends; whether they exist is not asked here.
@@ -31,7 +34,7 @@ std::vector<BackendChange> backend_changes(const ReplayRequest& request, Problem
       if (auto change = parse_backend_change(word, text)) {
         changes.push_back(*change);
       } else {
-        problems.push_back(change.error().message);
+        add(problems, change.error().message);
       }
     }
   };
@@ -52,7 +55,7 @@ std::vector<File> services_files(const ReplayRequest& request, Problems& problem
     if (auto timed = parse_timed(text)) {
       files.push_back({std::string(timed->what), timed->at_ns});
     } else {
-      problems.push_back(timed.error().message);
+      add(problems, timed.error().message);
     }
   }
   return files;
@@ -62,7 +65,7 @@ std::optional<ServicesChange> read_services(const File& file, const config::Node
                                             Problems& problems) {
   const auto text = config::read_file(file.path);
   if (!text) {
-    problems.push_back(text.error().message);
+    add(problems, text.error().message);
     return std::nullopt;
   }
   auto services = config::parse_services(*text, file.path, node);
@@ -87,7 +90,7 @@ struct Prepared {
   }
 };
 
-std::expected<Prepared, Problems> prepare(const ReplayRequest& request) {
+config::Parsed<Prepared> prepare(const ReplayRequest& request) {
   Problems problems;
   Prepared prepared;
   prepared.backends = backend_changes(request, problems);
@@ -117,7 +120,7 @@ std::expected<Prepared, Problems> prepare(const ReplayRequest& request) {
   }
   for (const BackendChange& change : prepared.backends) {
     if (auto known = check_known(change.backend, prepared.configurations()); !known) {
-      problems.push_back(known.error().message);
+      add(problems, known.error().message);
     }
   }
   if (!problems.empty()) return std::unexpected(std::move(problems));
@@ -143,7 +146,7 @@ ReplayReport report_of(replay::Summary summary) {
 
 }  // namespace
 
-std::expected<ReplayReport, std::vector<std::string>> run_replay(const ReplayRequest& request) {
+config::Parsed<ReplayReport> run_replay(const ReplayRequest& request) {
   auto prepared = prepare(request);
   if (!prepared) return std::unexpected(prepared.error());
   const config::Forwarder& forwarder = prepared->start.node.forwarder;
@@ -163,7 +166,11 @@ std::expected<ReplayReport, std::vector<std::string>> run_replay(const ReplayReq
   ReplayScript script(prepared->start.node, prepared->start.services, std::move(prepared->services),
                       std::move(prepared->backends));
   auto summary = replay::replay(options, script);
-  if (!summary) return std::unexpected(Problems{summary.error().message});
+  if (!summary) {
+    Problems problems;
+    add(problems, std::move(summary.error().message));
+    return std::unexpected(std::move(problems));
+  }
   ReplayReport report = report_of(std::move(*summary));
   std::ranges::move(report.warnings, std::back_inserter(prepared->warnings));
   report.warnings = std::move(prepared->warnings);

@@ -7,10 +7,11 @@
 
 #include <array>
 #include <cstdint>
-#include <expected>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "control/config/parse.h"
 
 namespace fairlead::controller {
 
@@ -33,7 +34,8 @@ struct ReplayReport {
   std::vector<std::string> warnings;
 };
 
-// The error is every problem, one line each. Nothing is written unless the request is sound.
-std::expected<ReplayReport, std::vector<std::string>> run_replay(const ReplayRequest& request);
+// The error is every problem; one that is of no file has none. Nothing is written unless the
+// request is sound.
+config::Parsed<ReplayReport> run_replay(const ReplayRequest& request);
 
 }  // namespace fairlead::controller

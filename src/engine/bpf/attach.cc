@@ -14,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "bpf/occupant.h"
 #include "engine/bpf/libbpf_log.h"
 #include "engine/bpf/object.h"
 
@@ -63,24 +64,13 @@ std::expected<Fd, Refusal> try_attach(int program, int interface, Mode mode) {
   return std::unexpected(refusal);
 }
 
-std::string occupied(const Interface& interface) {
-  LIBBPF_OPTS(bpf_xdp_query_opts, query);
-  const LibbpfLog log;
-  std::string which = "an XDP program";
-  if (bpf_xdp_query(static_cast<int>(interface.index), 0, &query) == 0 && query.prog_id != 0) {
-    which = fmt::format("XDP program {}", query.prog_id);
-  }
-  return fmt::format(
-      "interface {}: {} is attached already; stop its owner (another fairlead?) or "
-      "remove it with `ip link set dev {} xdp off`",
-      interface.name, which, interface.name);
-}
-
 Error explain(const Refusal& refusal, const Interface& interface, Mode mode) {
   switch (refusal.error) {
     case EPERM: return {not_permitted(fmt::format("interface {}: an XDP program", interface.name))};
     case EBUSY:
-    case EEXIST: return {occupied(interface)};
+    case EEXIST:
+      return {fmt::format("interface {}: {}", interface.name,
+                          fairlead::bpf::occupant(interface.name, interface.index))};
     case ENODEV:
       return {fmt::format("interface {}: does not exist; `ip link` lists those that do",
                           interface.name)};

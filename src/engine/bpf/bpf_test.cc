@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
+#include <bpf/libbpf.h>
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <linux/if_link.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "bpf_test.bpf.h"
 #include "engine/bpf/attach.h"
@@ -262,10 +265,24 @@ TEST_F(Attach, a_second_program_is_refused_and_the_first_one_named) {
     MUST(link);
     for (const Mode second : {Mode::automatic, Mode::native, Mode::generic}) {
       EXPECT_THAT(message(XdpLink::attach(program_, interface, second)),
-                  AllOf(HasSubstr("interface far0: XDP program "),
-                        HasSubstr("is attached already; stop its owner"),
-                        HasSubstr("ip link set dev far0 xdp off")));
+                  AllOf(HasSubstr("interface far0: has XDP program "), HasSubstr(") already"),
+                        HasSubstr("stop its owner"), HasSubstr("bpftool link detach id "),
+                        Not(HasSubstr("ip link set"))));
     }
+  }
+}
+
+TEST_F(Attach, the_advice_about_a_program_that_no_link_holds_is_what_takes_it_off) {
+  const VethPair veth({});
+  const Interface interface = find_interface(VethPair::far).value();
+  const auto index = static_cast<int>(interface.index);
+  for (const auto& [flag, off] :
+       {std::pair(XDP_FLAGS_DRV_MODE, "ip link set dev far0 xdp off"),
+        std::pair(XDP_FLAGS_SKB_MODE, "ip link set dev far0 xdpgeneric off")}) {
+    ASSERT_EQ(bpf_xdp_attach(index, program_, flag, nullptr), 0);
+    EXPECT_THAT(message(XdpLink::attach(program_, interface, Mode::automatic)), HasSubstr(off));
+    ASSERT_TRUE(VethPair::run(off));
+    MUST(XdpLink::attach(program_, interface, Mode::automatic));
   }
 }
 

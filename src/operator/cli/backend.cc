@@ -11,6 +11,7 @@
 
 #include "backend/host.h"
 #include "backend/vip.h"
+#include "operator/cli/command.h"
 
 namespace fairlead::cli {
 namespace {
@@ -20,11 +21,6 @@ struct Options {
   std::vector<std::string> vips;
   bool json = false;
 };
-
-[[noreturn]] void fail(const Error& error) {
-  fmt::print(stderr, "fairlead backend: {}\n", error.message);
-  throw CLI::RuntimeError(1);
-}
 
 // Checked by vip_validator() already.
 std::vector<backend::VipKey> keys_of(const std::vector<std::string>& texts) {

@@ -3,14 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "control/config/parse.h"
 #include "control/controller/unsupported.h"
+#include "operator/cli/command.h"
 
 namespace fairlead::cli {
 namespace {
@@ -21,19 +24,24 @@ struct Options {
   bool keys = false;
 };
 
+// Entries with the same address, and in nat the same port, are one backend.
+size_t different_backends(const config::Pool& pool) {
+  std::set<std::pair<config::IpAddress, uint16_t>> different;
+  for (const config::Backend& backend : pool.backends) {
+    const bool by_port = pool.method == core::Method::nat;
+    different.emplace(backend.ip, by_port ? backend.port : uint16_t{0});
+  }
+  return different.size();
+}
+
 void check_files(const Options& options) {
   const auto loaded = config::load(options.node_file, options.services_file);
-  if (!loaded) {
-    for (const config::Problem& problem : loaded.error()) {
-      fmt::print(stderr, "{}\n", problem.format());
-    }
-    throw CLI::RuntimeError(1);
-  }
+  if (!loaded) fail(loaded.error());
   for (const std::string& line : controller::unsupported(loaded->node, loaded->services)) {
-    fmt::print(stderr, "warning: {}\n", line);
+    say("warning: " + line);
   }
   size_t backends = 0;
-  for (const config::Pool& pool : loaded->services.pools) backends += pool.backends.size();
+  for (const config::Pool& pool : loaded->services.pools) backends += different_backends(pool);
   fmt::print("{} with {} is valid: {}, {}, {}\n", options.node_file,
              options.services_file.value_or(loaded->node.control_plane.services),
              counted(loaded->services.vips.size(), "VIP"),
@@ -55,7 +63,7 @@ void print_keys(std::string_view file, const std::vector<config::KeyLine>& keys)
 void add_check_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("check", "Check node.toml and services.json");
   const auto options = std::make_shared<Options>();
-  command->add_option("-c,--config", options->node_file, "node.toml")->type_name("FILE");
+  add_config_option(*command, options->node_file);
   command
       ->add_option("--services", options->services_file,
                    "services.json, instead of the one that node.toml names")
@@ -65,8 +73,6 @@ void add_check_command(CLI::App& app) {
     if (options->keys) {
       print_keys("node.toml", config::node_keys());
       print_keys("services.json", config::services_keys());
-    } else if (options->node_file.empty()) {
-      throw CLI::RequiredError("--config");
     } else {
       check_files(*options);
     }

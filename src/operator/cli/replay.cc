@@ -6,8 +6,10 @@
 #include <memory>
 #include <string>
 
+#include "base/text.h"
 #include "control/controller/replay.h"
 #include "core/limits.h"
+#include "operator/cli/command.h"
 
 namespace fairlead::cli {
 namespace {
@@ -35,23 +37,21 @@ constexpr const char* footer =
     "a warning.";
 
 void print(const ReplayReport& report, const Options& options) {
-  for (const std::string& warning : report.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& warning : report.warnings) say("warning: " + warning);
   if (options.request.json == "-" || options.request.json == "/dev/stdout") return;
   std::string verdicts;
   for (const auto& [verdict, frames] : report.verdicts) {
     if (frames != 0)
       verdicts += fmt::format("{}{} {}", verdicts.empty() ? "" : ", ", frames, verdict);
   }
-  fmt::print("{} frames in {:.3f} s: {}; {} left\n", report.frames, report.seconds,
-             verdicts.empty() ? "none" : verdicts, report.left);
+  fmt::print("{} from {:.3f} s of capture: {}; {} written to {}\n", counted(report.frames, "frame"),
+             report.seconds, verdicts.empty() ? "none" : verdicts, report.left,
+             options.request.out);
 }
 
 void replay(const Options& options) {
   const auto report = controller::run_replay(options.request);
-  if (!report) {
-    for (const std::string& problem : report.error()) fmt::print(stderr, "{}\n", problem);
-    throw CLI::RuntimeError(1);
-  }
+  if (!report) fail(report.error());
   print(*report, options);
 }
 
@@ -64,7 +64,7 @@ void add_replay_command(CLI::App& app) {
   const auto add = [command](const char* name, std::string& value, const char* what) {
     return command->add_option(name, value, what);
   };
-  add("-c,--config", request.node_file, "node.toml")->required()->type_name("FILE");
+  add_config_option(*command, request.node_file);
   add("--in", request.in, "Frames that arrive: pcap or pcapng, Ethernet")
       ->required()
       ->type_name("FILE");

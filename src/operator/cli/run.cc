@@ -13,7 +13,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <random>
@@ -25,6 +24,7 @@
 #include "base/version.h"
 #include "control/config/parse.h"
 #include "control/controller/daemon.h"
+#include "operator/cli/command.h"
 #include "operator/cli/notifier.h"
 #include "operator/http/api.h"
 #include "operator/http/server.h"
@@ -36,23 +36,13 @@ namespace asio = boost::asio;
 using controller::Daemon;
 
 struct Options {
-  std::string node_file = "/etc/fairlead/node.toml";
+  std::string node_file;
   std::string log_level = "info";
 };
 
-[[noreturn]] void fail(const Error& error) {
-  fmt::print(stderr, "fairlead run: {}\n", error.message);
-  throw CLI::RuntimeError(1);
-}
-
 config::Configuration load(const std::string& node_file) {
   auto configuration = config::load(node_file);
-  if (!configuration) {
-    for (const config::Problem& problem : configuration.error()) {
-      fmt::print(stderr, "{}\n", problem.format());
-    }
-    throw CLI::RuntimeError(1);
-  }
+  if (!configuration) fail(configuration.error());
   return std::move(*configuration);
 }
 
@@ -171,7 +161,7 @@ void run(const Options& options) {
   try {
     Run().run(load(options.node_file));
   } catch (const boost::system::system_error& error) {  // of Asio, when descriptors run out
-    fail({error.what()});
+    fail(Error{error.what()});
   }
 }
 
@@ -181,8 +171,7 @@ void add_run_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("run", "The daemon: forwards until SIGTERM; SIGHUP reloads");
-  command->add_option("-c,--config", options->node_file, "node.toml of this machine")
-      ->capture_default_str();
+  add_config_option(*command, options->node_file);
   command->add_option("--log-level", options->log_level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str()

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "control/config/parse.h"
+#include "operator/cli/command.h"
 #include "operator/http/client.h"
 
 namespace fairlead::cli {
@@ -21,31 +22,25 @@ using Json = nlohmann::ordered_json;
 constexpr int no_daemon = 3;
 
 struct Options {
-  std::string node_file = "/etc/fairlead/node.toml";
+  std::string node_file;
   bool json = false;
 };
 
-[[noreturn]] void fail(const std::string& message, int code) {
-  fmt::print(stderr, "fairlead status: {}\n", message);
-  throw CLI::RuntimeError(code);
-}
-
 std::string where_of(const Options& options) {
   const auto text = config::read_file(options.node_file);
-  if (!text) fail(text.error().message, 1);
+  if (!text) fail(text.error());
   const auto node = config::parse_node(*text, options.node_file);
   if (node) return node->node.http;
-  for (const config::Problem& problem : node.error()) fmt::print(stderr, "{}\n", problem.format());
-  throw CLI::RuntimeError(1);
+  fail(node.error());
 }
 
 Json ask(const std::string& where, const std::string& path) {
   const auto answer = http::get(where, path);
-  if (!answer) fail(answer.error().message, no_daemon);
+  if (!answer) fail(answer.error(), no_daemon);
   Json json = Json::parse(answer->body, nullptr, false);
   if (answer->status != 200 || json.is_discarded()) {
-    fail(fmt::format("{} is served by something else: status {} for {}; see [node] http", where,
-                     answer->status, path),
+    fail({fmt::format("{} is served by something else: status {} for {}; see [node] http", where,
+                      answer->status, path)},
          no_daemon);
   }
   return json;
@@ -129,7 +124,7 @@ void status(const Options& options) {
     print_status(status);
     print_pools(pools);
   } catch (const Json::exception& error) {
-    fail(fmt::format("the daemon is of another version: {}", error.what()), 1);
+    fail(Error{fmt::format("the daemon is of another version: {}", error.what())});
   }
 }
 
@@ -138,8 +133,7 @@ void status(const Options& options) {
 void add_status_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("status", "What the daemon on this machine does");
-  command->add_option("-c,--config", options->node_file, "node.toml of this machine")
-      ->capture_default_str();
+  add_config_option(*command, options->node_file);
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] { status(*options); });
 }

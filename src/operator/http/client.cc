@@ -6,6 +6,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -28,6 +29,7 @@ using boost::system::error_code;
 using Generic = asio::generic::stream_protocol;
 
 constexpr uint64_t answer_bytes = 64u << 20;
+constexpr std::chrono::seconds patience(2);  // a daemon that is well answers within milliseconds
 
 class Exchange {
  public:
@@ -44,7 +46,7 @@ class Exchange {
   }
 
   error_code run() {
-    stream_.expires_after(std::chrono::seconds(limits::seconds));
+    stream_.expires_after(patience);
     stream_.async_connect(endpoint_, [this](error_code error) {
       if (done(error)) return;
       bhttp::async_write(stream_, request_, [this](error_code written, size_t) {
@@ -85,7 +87,14 @@ Result<Response> get(const std::string& where, const std::string& path) {
   const auto place = parse_where(where);
   if (!place) return std::unexpected(place.error());
   Exchange exchange(*place, path);
-  if (const error_code error = exchange.run(); error) {
+  const error_code error = exchange.run();
+  if (error == beast::error::timeout) {
+    return failure(
+        fmt::format("{} took the connection, but did not answer within {} s; if that is fairlead, "
+                    "it hangs or has no CPU time: see its log",
+                    where, patience.count()));
+  }
+  if (error) {
     return failure(
         fmt::format("no daemon answers at {}: {}; is `fairlead run` running, with the same "
                     "[node] http?",

@@ -9,7 +9,7 @@
 
 namespace fairlead::http {
 
-// GET `path` from `where`; waits at most limits::seconds. Error: no daemon answers there.
+// GET `path` from `where`; waits at most 2 s. Error: no daemon answers there.
 Result<Response> get(const std::string& where, const std::string& path);
 
 }  // namespace fairlead::http
