@@ -140,6 +140,32 @@ Prefix masked(const Prefix& prefix) {
 
 bool is_single(const Prefix& prefix) { return prefix.length == bits_of(prefix.address.family); }
 
+std::string_view special_kind(const Prefix& prefix) {
+  struct Kind {
+    Prefix prefix;
+    std::string_view name;
+  };
+  static const std::array kinds{
+      Kind{*parse_prefix("0.0.0.0/8"), "addresses of no network (0.0.0.0/8)"},
+      Kind{*parse_prefix("127.0.0.0/8"), "loopback addresses (127.0.0.0/8)"},
+      Kind{*parse_prefix("169.254.0.0/16"), "link-local addresses (169.254.0.0/16)"},
+      Kind{*parse_prefix("224.0.0.0/4"), "multicast addresses (224.0.0.0/4)"},
+      Kind{*parse_prefix("240.0.0.0/4"), "reserved addresses (240.0.0.0/4)"},
+      Kind{*parse_prefix("::"), "the unspecified address (::)"},
+      Kind{*parse_prefix("::1"), "the loopback address (::1)"},
+      Kind{*parse_prefix("::ffff:0:0/96"), "IPv4 addresses in IPv6 (::ffff:0:0/96)"},
+      Kind{*parse_prefix("fe80::/10"), "link-local addresses (fe80::/10)"},
+      Kind{*parse_prefix("ff00::/8"), "multicast addresses (ff00::/8)"},
+  };
+  for (const Kind& kind : kinds) {
+    if (kind.prefix.address.family != prefix.address.family) continue;
+    const uint8_t length = std::min(kind.prefix.length, prefix.length);
+    const Prefix a = masked({kind.prefix.address, length});
+    if (a == masked({prefix.address, length})) return kind.name;
+  }
+  return "";
+}
+
 bool is_host(const IpAddress& address) {
   const uint32_t first = core::to_host(address.bytes.word[0]);
   if (address.family == core::Family::v4) return first >> 24 != 0 && first >> 28 < 0xe;

@@ -49,6 +49,10 @@ uint8_t bits_of(core::Family family);  // 32, 128
 Prefix masked(const Prefix& prefix);
 bool is_single(const Prefix& prefix);
 
+// Which addresses of the prefix no client or backend can have, "loopback addresses (127.0.0.0/8)";
+// empty: there are none. The same for VIPs and backends, on nodes and on backends.
+std::string_view special_kind(const Prefix& prefix);
+
 // Whether one host can have it: not unspecified, multicast or broadcast.
 bool is_host(const IpAddress& address);
 

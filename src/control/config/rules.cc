@@ -34,6 +34,7 @@ void check_services(Reader& reader, const Value& root, const NodeConfig& node,
   const PoolIndex pools(services.pools);
   Rules rules{reader, root, node, services, pools, {}};
   for (const Pool& pool : services.pools) rules.pool_ids.push_back(pool.id);
+  check_addresses(rules);
   check_vips(rules);
   if (check_pools(rules)) check_reach(rules);
 }

@@ -51,6 +51,7 @@ std::vector<Use> uses_of(const Service& service, size_t vip, size_t number);
 
 std::string_view name_of(core::Family family);
 
+void check_addresses(const Rules& rules);
 void check_vips(const Rules& rules);
 bool check_pools(const Rules& rules);  // false: includes are not sound, or too many backends
 void check_reach(const Rules& rules);  // only if they are

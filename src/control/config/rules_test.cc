@@ -130,24 +130,60 @@ TEST(NetworkMtu, is_found_too_small_once_for_each_method_and_family) {
                           "expected at least 1304 in node.toml"));
 }
 
+TEST(Rules, refuse_vips_that_clients_cannot_reach) {
+  for (const auto& [address, words] : std::vector<std::pair<std::string, std::string>>{
+           {"127.0.0.1", "of the kind loopback addresses (127.0.0.0/8)"},
+           {"126.0.0.0/7", "which has loopback addresses (127.0.0.0/8)"},
+           {"0.0.0.0/0", "which has addresses of no network (0.0.0.0/8)"},
+           {"224.0.0.0/24", "which has multicast addresses (224.0.0.0/4)"},
+           {"169.254.10.1", "of the kind link-local addresses (169.254.0.0/16)"},
+           {"::1", "of the kind the loopback address (::1)"},
+           {"fe80::1", "of the kind link-local addresses (fe80::/10)"},
+           {"::ffff:10.0.0.1", "of the kind IPv4 addresses in IPv6 (::ffff:0:0/96)"}}) {
+    const auto services = parse_services(
+        services_file(R"({"id": "x", "address": ")" + address + R"(", "services": []})", ""), "f",
+        node());
+    ASSERT_FALSE(services) << address;
+    EXPECT_THAT(formatted(services.error()), ElementsAre(testing::HasSubstr(words)));
+  }
+}
+
+TEST(Rules, refuse_backends_whose_packets_would_come_back_to_the_node) {
+  const std::string vips = R"({"id": "v", "address": "198.51.100.1", "services": []},
+                              {"id": "p", "address": "203.0.113.0/24", "services": []})";
+  for (const auto& [ip, words] : std::vector<std::pair<std::string, std::string>>{
+           {"198.51.100.1", "an address of the VIP in line"},
+           {"203.0.113.9", "an address of the VIP in line"},
+           {"192.0.2.11", "the node's own address"},
+           {"2001:db8:f::11", "the node's own address"},
+           {"127.0.0.2", "of the kind loopback addresses"},
+           {"fe80::7", "of the kind link-local addresses"}}) {
+    const auto services = parse_services(
+        services_file(vips, R"({"id": "w", "backends": [{"ip": ")" + ip + R"("}]})"), "f", node());
+    ASSERT_FALSE(services) << ip;
+    EXPECT_THAT(formatted(services.error()), ElementsAre(testing::HasSubstr(words)));
+  }
+}
+
 TEST(Rules, have_at_most_16_prefix_lengths_of_a_family) {
   std::string vips;
   for (int length = 8; length < 8 + 16; length++) {
     const std::string id = std::to_string(length);
-    vips += R"({"id": "a)" + id + R"(", "address": "0.0.0.0/)" + id + R"(", "services": []},)";
-    vips += R"({"id": "b)" + id + R"(", "address": "::/)" + id + R"(", "services": []},)";
+    vips += R"({"id": "a)" + id + R"(", "address": "128.0.0.0/)" + id + R"(", "services": []},)";
+    vips += R"({"id": "b)" + id + R"(", "address": "2000::/)" + id + R"(", "services": []},)";
     vips += R"({"id": "c)" + id + R"(", "address": "198.51.100.)" + id + R"(", "services": []},)";
   }
   EXPECT_TRUE(parse_services(
-      services_file(vips + R"({"id": "x", "address": "128.0.0.0/8", "services": []})", ""), "f",
+      services_file(vips + R"({"id": "x", "address": "129.0.0.0/8", "services": []})", ""), "f",
       node()))
       << "single addresses do not count, and no length counts twice";
   const auto services = parse_services(
-      services_file(vips + "\n" + R"({"id": "x", "address": "0.0.0.0/24", "services": []})", ""),
+      services_file(vips + "\n" + R"({"id": "x", "address": "128.0.0.0/24", "services": []})", ""),
       "f", node());
-  EXPECT_THAT(formatted(services.error()),
-              ElementsAre("f:3:24: vips[48].address: is \"0.0.0.0/24\", prefix length 17 of IPv4, "
-                          "expected at most 16 different ones"));
+  EXPECT_THAT(
+      formatted(services.error()),
+      ElementsAre("f:3:24: vips[48].address: is \"128.0.0.0/24\", prefix length 17 of IPv4, "
+                  "expected at most 16 different ones"));
 }
 
 TEST(Rules, have_at_most_65535_backends_those_of_included_pools_counted_each_time) {

@@ -62,8 +62,8 @@ constexpr auto check_schema = schema<HealthCheck>(
     key<&HealthCheck::path, UrlPath>("path", optional, "what is asked for (http, https)"),
     key<&HealthCheck::expect_status, ListOf<Number<100, 599>, 1>>(
         "expect_status", optional, "answers that are good (http, https)"),
-    key<&HealthCheck::host, AText>("host", optional,
-                                   "Host header and TLS server name; empty: the backend's address"),
+    key<&HealthCheck::host, HostHeader>(
+        "host", optional, "Host header and TLS server name; empty: the backend's address"),
     key<&HealthCheck::verify_tls, Flag>("verify_tls", optional, "checks the certificate (https)"),
     key<&HealthCheck::interval, CheckInterval>("interval", optional,
                                                "from one check to the next; default: the node's"),

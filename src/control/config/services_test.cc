@@ -429,28 +429,32 @@ INSTANTIATE_TEST_SUITE_P(
                   "not include themselves",
                   "pools[3].include[0]: closes a cycle: d -> d, expected pools that do not include "
                   "themselves"}),
-        in_pools("health checks that cannot be",
-                 R"({"id": "a", "backends": [{"ip": "10.0.0.1"}], "health_check":
+        in_pools(
+            "health checks that cannot be",
+            R"({"id": "a", "backends": [{"ip": "10.0.0.1"}], "health_check":
                      {"type": ^"htpp", "path": ^"healthz", "expect_status": ^[], "interval": ^"5",
                       "timeout": ^"5 s", "healthy_threshold": ^0, ^"intervall": "5s"}},
                     {"id": "b", "backends": [{"ip": "10.0.0.1"}], "health_check":
-                     {"expect_status": [200, ^99], "path": ^"/a b", "unhealthy_threshold": ^101}})",
-                 {"pools[0].health_check.type: is \"htpp\", did you mean \"http\"?",
-                  "pools[0].health_check.path: is \"healthz\", expected a path that begins with /",
-                  "pools[0].health_check.expect_status: is an empty list, expected a list that is "
-                  "not empty, each an integer from 100 to 599",
-                  "pools[0].health_check.interval: is \"5\", expected a duration such as \"5s\" or "
-                  "\"100ms\" from 10ms to 1h",
-                  "pools[0].health_check.timeout: is \"5 s\", expected a duration such as \"5s\" "
-                  "or \"100ms\" from 10ms to 1h",
-                  "pools[0].health_check.healthy_threshold: is 0, expected an integer from 1 to "
-                  "100",
-                  "pools[0].health_check.intervall: unknown key, did you mean \"interval\"?",
-                  "pools[1].health_check.expect_status[1]: is 99, expected an integer from 100 to "
-                  "599",
-                  "pools[1].health_check.path: is \"/a b\", expected a path that begins with /",
-                  "pools[1].health_check.unhealthy_threshold: is 101, expected an integer from 1 "
-                  "to 100"})),
+                     {"expect_status": [200, ^99], "path": ^"/a b", "unhealthy_threshold": ^101,
+                      "host": ^"a\r\nX: b"}})",
+            {"pools[0].health_check.type: is \"htpp\", did you mean \"http\"?",
+             "pools[0].health_check.path: is \"healthz\", expected a path that begins with /",
+             "pools[0].health_check.expect_status: is an empty list, expected a list that is "
+             "not empty, each an integer from 100 to 599",
+             "pools[0].health_check.interval: is \"5\", expected a duration such as \"5s\" or "
+             "\"100ms\" from 10ms to 1h",
+             "pools[0].health_check.timeout: is \"5 s\", expected a duration such as \"5s\" "
+             "or \"100ms\" from 10ms to 1h",
+             "pools[0].health_check.healthy_threshold: is 0, expected an integer from 1 to "
+             "100",
+             "pools[0].health_check.intervall: unknown key, did you mean \"interval\"?",
+             "pools[1].health_check.expect_status[1]: is 99, expected an integer from 100 to "
+             "599",
+             "pools[1].health_check.path: is \"/a b\", expected a path that begins with /",
+             "pools[1].health_check.unhealthy_threshold: is 101, expected an integer from 1 "
+             "to 100",
+             "pools[1].health_check.host: is \"a\\u000d\\u000aX: b\", expected a host name such as "
+             "\"web.example\""})),
     test_name);
 
 TEST(ServicesKeys, are_listed_with_their_defaults) {

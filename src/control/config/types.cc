@@ -151,6 +151,15 @@ bool UrlPath::read(Reader& reader, const Value& value, std::string& out) {
   return true;
 }
 
+bool HostHeader::read(Reader& reader, const Value& value, std::string& out) {
+  std::string host;
+  if (!read_string(reader, value, expected(), limits::text_length, host)) return false;
+  const bool printable = std::ranges::all_of(host, [](char c) { return c > ' ' && c < 0x7f; });
+  if (!printable) return unexpected(reader, value, expected());
+  out = std::move(host);
+  return true;
+}
+
 bool InterfaceName::read(Reader& reader, const Value& value, std::string& out) {
   constexpr size_t longest = 15;  // IFNAMSIZ without its zero
   std::string name;

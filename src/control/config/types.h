@@ -123,6 +123,12 @@ struct UrlPath : AText {
   static bool read(Reader& reader, const Value& value, std::string& out);
 };
 
+// What stands in a Host header: nothing that ends it.
+struct HostHeader : AText {
+  static std::string expected() { return "a host name such as \"web.example\""; }
+  static bool read(Reader& reader, const Value& value, std::string& out);
+};
+
 struct InterfaceName : Name {
   static std::string expected() { return "the name of a network interface"; }
   static bool read(Reader& reader, const Value& value, std::string& out);

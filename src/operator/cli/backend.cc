@@ -11,6 +11,7 @@
 
 #include "backend/host.h"
 #include "backend/vip.h"
+#include "control/config/address.h"
 
 namespace fairlead::cli {
 namespace {
@@ -45,7 +46,10 @@ CLI::Validator vip_validator() {
   return CLI::Validator(
       [](const std::string& text) {
         const auto vip = backend::parse_vip(text);
-        return vip ? std::string() : vip.error().message;
+        if (!vip) return vip.error().message;
+        const auto prefix = config::parse_prefix(text);  // what services.json may not name either
+        const auto kind = prefix ? config::special_kind(*prefix) : "";
+        return kind.empty() ? std::string() : fmt::format("\"{}\" is of the kind {}", text, kind);
       },
       "ADDRESS");
 }
