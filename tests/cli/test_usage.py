@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-COMMANDS = [(), ("run",), ("check",), ("replay",), ("status",), ("backend",), ("backend", "setup"), ("backend", "check"),
-            ("backend", "remove"), ("version",), ("help",)]
+COMMANDS = [(), ("run",), ("check",), ("replay",), ("status",), ("backend",), ("backend", "setup"),
+            ("backend", "check"), ("backend", "remove"), ("version",), ("help",)]
 
 
 @pytest.mark.parametrize("words, command", [
