@@ -104,14 +104,31 @@ struct FlowKey {
 };
 
 template <Tables T>
-FAIRLEAD_INLINE u32 worker_of(const T& tables, const Row& service, const Address& source,
+FAIRLEAD_INLINE bool is_known(const T& tables, const Row& service, const Address& source,
                               u32 source_port, u64 hash) {
   const FlowKey flow{source, static_cast<be16>(source_port), service.id.family, hash};
+  return live_entry(tables, service, flow) != nullptr;
+}
+
+}  // namespace follow_detail
+
+template <Tables T>
+[[gnu::noinline]] bool is_known_apart(const T* tables, const Row* service, const Address* source,
+                                      u32 source_port, u64 hash) {
+  return follow_detail::is_known(*tables, *service, *source, source_port, hash);
+}
+
+namespace follow_detail {
+
+template <Tables T>
+FAIRLEAD_INLINE u32 worker_of(const T& tables, const Row& service, const Address& source,
+                              u32 source_port, u64 hash) {
   for (u32 i = 0; i < limits::workers; i++) {
     if (i >= tables.settings().workers) break;
     // From this one on: most flows are its own.
     const u32 worker = (tables.worker() + i) % tables.settings().workers;
-    if (live_entry(tables.of_worker(worker), service, flow)) return worker;
+    const auto& there = tables.of_worker(worker);
+    if (is_known_apart(&there, &service, &source, source_port, hash)) return worker;
   }
   return tables.worker();
 }

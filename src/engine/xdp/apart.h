@@ -118,6 +118,17 @@ FAIRLEAD_INLINE u32 probe_apart(const XdpTables* tables, u32 slot) {
   return probe_words(word_of(*tables), slot);
 }
 
+extern "C" [[gnu::noinline]] u32 is_known_words(u64 tables, const Row* service,
+                                                const Address* source, u32 source_port, u64 hash) {
+  if (!service || !source) return 0;
+  return follow_detail::is_known(tables_of(tables), *service, *source, source_port, hash);
+}
+
+FAIRLEAD_INLINE bool is_known_apart(const XdpTables* tables, const Row* service,
+                                    const Address* source, u32 source_port, u64 hash) {
+  return is_known_words(word_of(*tables), service, source, source_port, hash) != 0;
+}
+
 extern "C" [[gnu::noinline]] u32 worker_of_words(u64 tables, const Row* service,
                                                  const Address* source, u32 source_port, u64 hash) {
   if (!service || !source) return 0;
