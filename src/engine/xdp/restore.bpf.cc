@@ -73,12 +73,12 @@ FAIRLEAD_INLINE int restore(xdp_md* context) {
 }
 
 extern "C" {
-SEC("xdp") int restore_v4(xdp_md* context) { return restore<62>(context); }
-SEC("xdp") int restore_v6(xdp_md* context) { return restore<78>(context); }
+SEC("xdp.frags") int restore_v4(xdp_md* context) { return restore<62>(context); }
+SEC("xdp.frags") int restore_v6(xdp_md* context) { return restore<78>(context); }
 
 // What is measured beside the real program.
-SEC("xdp") int nothing([[maybe_unused]] xdp_md* context) { return XDP_TX; }
-SEC("xdp") int move_head(xdp_md* context) {
+SEC("xdp.frags") int nothing([[maybe_unused]] xdp_md* context) { return XDP_TX; }
+SEC("xdp.frags") int move_head(xdp_md* context) {
   return bpf::xdp_adjust_head(context, -24) != 0 ? XDP_ABORTED : XDP_TX;
 }
 }
