@@ -113,6 +113,7 @@ class TestTables {
     for (u32 i = 0; i < state_count; i++) settings_.ttl[i] = ttl[i];
     settings_.fragment_ttl = 100;
     settings_.smallest_inner_mtu = 0xffff;
+    settings_.workers = 1;
   }
 
   // What the core asks for.

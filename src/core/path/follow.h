@@ -84,80 +84,61 @@ FAIRLEAD_INLINE Followed follow(const T& tables, const Row& service, const Packe
 
 namespace follow_detail {
 
-// What the connection of a flow says, as this worker knows it; null without a live one.
-template <Tables T, class PacketOrFlow>
-FAIRLEAD_INLINE const Meta* live_entry(const T& tables, const Row& service,
-                                       const PacketOrFlow& flow) {
+// The backend of a flow's live connection, as this worker knows it; 0 without one.
+template <Tables T>
+FAIRLEAD_INLINE u32 known_backend(const T& tables, const Row& service, const Address& source,
+                                  u32 source_port, u64 hash) {
+  struct Key {  // what the keys of either kind are made of
+    Address source;
+    be16 source_port;
+    Family family;
+    u64 hash;
+  };
+  const Key flow{source, static_cast<be16>(source_port), service.id.family, hash};
   const Meta* entry =
       is_narrow(service, flow)
-          ? find_connection<NarrowBucket>(tables, narrow_key_of(service, flow), flow.hash)
-          : find_connection<WideBucket>(tables, wide_key_of(service, flow), flow.hash);
-  return entry && is_live(*entry, tables.now(), tables.settings()) ? entry : nullptr;
-}
-
-// What live_entry() asks of a flow.
-struct FlowKey {
-  Address source;
-  be16 source_port;
-  Family family;
-  u64 hash;
-};
-
-template <Tables T>
-FAIRLEAD_INLINE bool is_known(const T& tables, const Row& service, const Address& source,
-                              u32 source_port, u64 hash) {
-  const FlowKey flow{source, static_cast<be16>(source_port), service.id.family, hash};
-  return live_entry(tables, service, flow) != nullptr;
+          ? find_connection<NarrowBucket>(tables, narrow_key_of(service, flow), hash)
+          : find_connection<WideBucket>(tables, wide_key_of(service, flow), hash);
+  return entry && is_live(*entry, tables.now(), tables.settings()) ? backend_of(*entry) : 0;
 }
 
 }  // namespace follow_detail
 
 template <Tables T>
-[[gnu::noinline]] bool is_known_apart(const T* tables, const Row* service, const Address* source,
-                                      u32 source_port, u64 hash) {
-  return follow_detail::is_known(*tables, *service, *source, source_port, hash);
+[[gnu::noinline]] u32 known_backend_apart(const T* tables, const Row* service,
+                                          const Address* source, u32 source_port, u64 hash) {
+  return follow_detail::known_backend(*tables, *service, *source, source_port, hash);
 }
 
-namespace follow_detail {
+// Who remembers a flow, and as whose; backend 0: nobody does.
+struct Holder {
+  u32 worker;
+  u32 backend;
+};
 
-template <Tables T>
-FAIRLEAD_INLINE u32 worker_of(const T& tables, const Row& service, const Address& source,
-                              u32 source_port, u64 hash) {
+// For packets which the network card may have given to another worker than the flow's others: what
+// it looks at for whole packets (ports, this direction's addresses) a first fragment and an ICMP
+// error do not show it.
+template <Tables T, class PacketOrFlow>
+FAIRLEAD_INLINE Holder holder_of(const T& tables, const Row& service, const PacketOrFlow& flow) {
   for (u32 i = 0; i < limits::workers; i++) {
     if (i >= tables.settings().workers) break;
     // From this one on: most flows are its own.
     const u32 worker = (tables.worker() + i) % tables.settings().workers;
     const auto& there = tables.of_worker(worker);
-    if (is_known_apart(&there, &service, &source, source_port, hash)) return worker;
+    const u32 backend =
+        known_backend_apart(&there, &service, &flow.source, flow.source_port, flow.hash);
+    if (backend != 0) return {worker, backend};
   }
-  return tables.worker();
-}
-
-}  // namespace follow_detail
-
-template <Tables T>
-[[gnu::noinline]] u32 worker_of_apart(const T* tables, const Row* service, const Address* source,
-                                      u32 source_port, u64 hash) {
-  return follow_detail::worker_of(*tables, *service, *source, source_port, hash);
-}
-
-// The worker that remembers the flow of a packet which the network card may have given to another:
-// what it looks at for whole packets of the flow (ports, the other direction's addresses) a first
-// fragment and an ICMP error do not show it. This worker, if nobody remembers the flow.
-template <Tables T, class PacketOrFlow>
-FAIRLEAD_INLINE u32 worker_of(const T& tables, const Row& service, const PacketOrFlow& flow) {
-  return worker_of_apart(&tables, &service, &flow.source, flow.source_port, flow.hash);
+  return {tables.worker(), 0};
 }
 
 // Where a flow's packets go, without any trace that it was asked: the backend of its connection, or
 // the one that it would get; 0 if there is none.
 template <Tables T>
 FAIRLEAD_INLINE u32 backend_of_flow(const T& tables, const Row& service, const Flow& flow) {
-  const auto there = tables.of_worker(worker_of(tables, service, flow));
-  if (const Meta* entry = follow_detail::live_entry(there, service, flow)) {
-    const u32 backend = backend_of(*entry);
-    if (tables.backend(backend).flags & backend_flag::keeps_known) return backend;
-  }
+  const u32 known = holder_of(tables, service, flow).backend;
+  if (known != 0 && (tables.backend(known).flags & backend_flag::keeps_known)) return known;
   return pick(tables, service, flow, false);
 }
 

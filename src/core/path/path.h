@@ -49,7 +49,7 @@ FAIRLEAD_INLINE Outcome follow_flow(const F& frame, const T& tables, const Row& 
                           packet.source_port, packet.destination_port, packet.protocol);
   const Followed followed =
       packet.first_fragment
-          ? follow(tables.of_worker(worker_of(tables, service, packet)), service, packet)
+          ? follow(tables.of_worker(holder_of(tables, service, packet).worker), service, packet)
           : follow(tables, service, packet);
   if (packet.first_fragment && followed.backend != 0) {
     remember_fragment_apart(&tables, &packet, followed.backend);

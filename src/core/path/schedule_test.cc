@@ -27,6 +27,7 @@ class Schedule : public testing::Test {
     tables.add_pool(pool + by_hash, 0, 31, {4});  // so that it shows who was asked
     tables.add_pool(pool + by_turn, 2'000, 4, {2, 1, 2, 3});
     tables.add_pool(pool + by_load, 4'000, 3, {1, 2, 3});
+    service.id.family = Family::v4;
     service.table = pool;
     service.service = 1;
     tables.set().clock = 1'000;

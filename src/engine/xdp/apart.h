@@ -118,26 +118,16 @@ FAIRLEAD_INLINE u32 probe_apart(const XdpTables* tables, u32 slot) {
   return probe_words(word_of(*tables), slot);
 }
 
-extern "C" [[gnu::noinline]] u32 is_known_words(u64 tables, const Row* service,
-                                                const Address* source, u32 source_port, u64 hash) {
+extern "C" [[gnu::noinline]] u32 known_backend_words(u64 tables, const Row* service,
+                                                     const Address* source, u32 source_port,
+                                                     u64 hash) {
   if (!service || !source) return 0;
-  return follow_detail::is_known(tables_of(tables), *service, *source, source_port, hash);
+  return follow_detail::known_backend(tables_of(tables), *service, *source, source_port, hash);
 }
 
-FAIRLEAD_INLINE bool is_known_apart(const XdpTables* tables, const Row* service,
-                                    const Address* source, u32 source_port, u64 hash) {
-  return is_known_words(word_of(*tables), service, source, source_port, hash) != 0;
-}
-
-extern "C" [[gnu::noinline]] u32 worker_of_words(u64 tables, const Row* service,
-                                                 const Address* source, u32 source_port, u64 hash) {
-  if (!service || !source) return 0;
-  return follow_detail::worker_of(tables_of(tables), *service, *source, source_port, hash);
-}
-
-FAIRLEAD_INLINE u32 worker_of_apart(const XdpTables* tables, const Row* service,
-                                    const Address* source, u32 source_port, u64 hash) {
-  return worker_of_words(word_of(*tables), service, source, source_port, hash);
+FAIRLEAD_INLINE u32 known_backend_apart(const XdpTables* tables, const Row* service,
+                                        const Address* source, u32 source_port, u64 hash) {
+  return known_backend_words(word_of(*tables), service, source, source_port, hash);
 }
 
 FAIRLEAD_INLINE u32 pick_apart(const XdpTables* tables, const Row* service, const Address* source,
