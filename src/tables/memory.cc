@@ -119,6 +119,14 @@ Result<void> examine(const Capacity& c) {
 
 }  // namespace
 
+Capacity rounded(Capacity c) {
+  for (uint32_t* size : {&c.rows, &c.branches, &c.tables, &c.slots, &c.backends, &c.services,
+                         &c.narrow_lines, &c.wide_lines, &c.fragment_lines, &c.translations}) {
+    *size = std::bit_ceil(*size);
+  }
+  return c;
+}
+
 Result<OwnMemory> OwnMemory::make(const Capacity& capacity) {
   if (auto fine = examine(capacity); !fine) return std::unexpected(fine.error());
   const Offsets at(capacity);

@@ -27,6 +27,9 @@ struct Capacity {
   uint32_t translations = 1u << 16;    // for all workers: a connection of method nat each
 };
 
+// All sizes but `workers`, which is the engine's, rounded up to powers of two.
+Capacity rounded(Capacity capacity);
+
 // Pointers to the arrays; owns nothing. Index of worker w's record i of n: w * n + i.
 struct Memory {
   Capacity capacity;

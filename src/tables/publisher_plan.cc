@@ -26,14 +26,6 @@ bool needs_slow_path(const Pool& pool) {
   });
 }
 
-bool needs_slow_path(const Snapshot& snapshot, const Service& service) {
-  const auto slow = [&](const auto& branch) {
-    return needs_slow_path(snapshot.pools[branch.pool]);
-  };
-  return slow(service) || std::ranges::any_of(service.routes, slow) ||
-         std::ranges::any_of(service.split, slow);
-}
-
 uint16_t flags_of(const Vip& vip, const Service& service, bool slow) {
   const bool single = vip.prefix_length == core::host_length(vip.family);
   const std::pair<bool, uint16_t> flags[] = {
@@ -196,16 +188,20 @@ Result<void> Publisher::State::place_rows(const Snapshot& next, Plan& plan) cons
     row.id.flags = vip.answers_ping ? 0 : core::row_flag::ping_drop;
     fits = fits && rows.insert(row);
   }
+  std::vector<bool> slow;  // by pool
+  for (const Pool& pool : next.pools) slow.push_back(needs_slow_path(pool));
   for (size_t s = 0; s < next.services.size(); s++) {
     const Service& service = next.services[s];
     const Vip& vip = next.vips[service.vip];
+    const bool one_slow =
+        std::ranges::any_of(service.pools(), [&](uint32_t pool) { return slow[pool]; });
     core::Row row{.address = vip.address,
                   .id = core::row_id(RowKind::service, vip.family, vip.prefix_length,
                                      service.protocol, core::to_be16(service.port)),
                   .service = static_cast<uint16_t>(plan.services[s]),
                   .vip = static_cast<uint16_t>(plan.vips[service.vip]),
                   .table = plan.tables[service.pool] * core::table_kinds};
-    row.id.flags = flags_of(vip, service, needs_slow_path(next, service));
+    row.id.flags = flags_of(vip, service, one_slow);
     if (row.id.flags & core::row_flag::branched) row.table = add_branches(service, plan);
     fits = fits && rows.insert(row);
   }

@@ -15,4 +15,11 @@ std::string Service::name() const {
   }
 }
 
+std::vector<uint32_t> Service::pools() const {
+  std::vector<uint32_t> all{pool};
+  for (const Route& route : routes) all.push_back(route.pool);
+  for (const Share& share : split) all.push_back(share.pool);
+  return all;
+}
+
 }  // namespace fairlead::tables

@@ -51,7 +51,8 @@ struct Service {
   Scheduler scheduler = Scheduler::maglev;
   std::vector<Route> routes;  // in the order in which they are asked
   std::vector<Share> split;
-  std::string name() const;  // "tcp/443", "any/0"
+  std::string name() const;             // "tcp/443", "any/0"
+  std::vector<uint32_t> pools() const;  // all that its flows may go to
 };
 
 // Where a backend is, for the wire: what the identity of CONTRACT section 3 is made of.

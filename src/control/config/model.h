@@ -114,7 +114,7 @@ struct NodeConfig {
   std::optional<Bgp> bgp;
 };
 
-enum class Scheduler { maglev, round_robin, least_connections };
+using tables::Scheduler;
 enum class Affinity { flow, client_ip };
 enum class Tracking { all, exceptions };
 enum class OnDown { rebuild, skip };

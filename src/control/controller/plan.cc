@@ -31,15 +31,6 @@ bool is_eligible(const MemberState& member) {
   return member.reachable && !member.draining && member.weight > 0;
 }
 
-tables::Scheduler scheduler_of(config::Scheduler scheduler) {
-  switch (scheduler) {
-    case config::Scheduler::round_robin: return tables::Scheduler::round_robin;
-    case config::Scheduler::least_connections: return tables::Scheduler::least_connections;
-    case config::Scheduler::maglev: break;
-  }
-  return tables::Scheduler::maglev;
-}
-
 class Planner {
  public:
   Planner(const Input& input, const Tables& previous)
@@ -100,7 +91,7 @@ class Planner {
         service.port = from.port;
         service.pool = find(from.backend_pool);
         service.client_ip = from.affinity == config::Affinity::client_ip;
-        service.scheduler = scheduler_of(from.scheduler);
+        service.scheduler = from.scheduler;
         for (const config::Route& route : from.routes) {
           const config::IpAddress& source = route.source.address;
           service.routes.push_back(
@@ -125,9 +116,7 @@ class Planner {
     std::vector<bool> wanted(input_.services.pools.size());
     for (const tables::Service& service : services) {
       if (service.scheduler != scheduler) continue;
-      wanted[service.pool] = true;
-      for (const tables::Route& route : service.routes) wanted[route.pool] = true;
-      for (const tables::Share& share : service.split) wanted[share.pool] = true;
+      for (const uint32_t pool : service.pools()) wanted[pool] = true;
     }
     return wanted;
   }

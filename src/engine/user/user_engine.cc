@@ -7,7 +7,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -47,16 +46,6 @@ Result<uint32_t> count_workers(const engine::Options& options, const Interface& 
                     interface.name, *queues, interface.name, options.workers));
   }
   return queues;
-}
-
-tables::Capacity rounded(tables::Capacity capacity, uint32_t workers) {
-  for (uint32_t* size : {&capacity.rows, &capacity.branches, &capacity.tables, &capacity.slots,
-                         &capacity.backends, &capacity.services, &capacity.narrow_lines,
-                         &capacity.wide_lines, &capacity.fragment_lines, &capacity.translations}) {
-    *size = std::bit_ceil(*size);
-  }
-  capacity.workers = workers;
-  return capacity;
 }
 
 class UserEngine final : public engine::Engine {
@@ -176,7 +165,8 @@ Result<std::unique_ptr<engine::Engine>> make(const engine::Options& options) {
   if (!interface) return std::unexpected(interface.error());
   const auto workers = count_workers(options, *interface);
   if (!workers) return std::unexpected(workers.error());
-  const tables::Capacity capacity = rounded(options.capacity, *workers);
+  tables::Capacity capacity = tables::rounded(options.capacity);
+  capacity.workers = *workers;
   auto memory = tables::OwnMemory::make(capacity);
   if (!memory) return std::unexpected(memory.error());
   auto stub = Stub::attach(*interface, options.mode, capacity);

@@ -33,14 +33,6 @@ Clock kernel_clock() {
   return {shift, (jiffy_ns << shift) / 1'000'000};
 }
 
-tables::Capacity rounded(tables::Capacity c) {
-  for (uint32_t* size : {&c.workers, &c.rows, &c.branches, &c.tables, &c.slots, &c.backends,
-                         &c.services, &c.narrow_lines, &c.wide_lines, &c.fragment_lines}) {
-    *size = std::bit_ceil(*size);
-  }
-  return c;
-}
-
 // One array of the program: how many records it gets, and where Memory points to it.
 template <class Record>
 Result<void> size_array(engine::BpfObject& object, const char* section, uint64_t records) {
@@ -120,7 +112,8 @@ Result<void> point_to_arrays(engine::BpfObject& object, tables::Memory& memory) 
 Program::Program(engine::BpfObject object) : object_(std::move(object)) {}
 
 Result<Program> Program::load(tables::Capacity capacity, Use use) {
-  capacity = rounded(capacity);
+  capacity = tables::rounded(capacity);
+  capacity.workers = std::bit_ceil(capacity.workers);
   auto object = engine::BpfObject::open("fairlead_xdp", bpf::fairlead_xdp());
   if (!object) return std::unexpected(object.error());
   const Clock clock = use == Use::replay ? Clock{0, 100} : kernel_clock();
