@@ -8,16 +8,20 @@
 
 namespace fairlead::controller {
 
+tables::Identity identity_of(core::Method method, const config::Backend& backend) {
+  const uint16_t port = method == core::Method::nat ? backend.port : uint16_t{0};
+  return {backend.ip.bytes, backend.ip.family, port};
+}
+
 std::vector<MergedMember> members_of(const config::PoolIndex& index,
                                      const config::Services& services, uint32_t pool) {
-  const bool by_port = services.pools[pool].method == core::Method::nat;
+  const core::Method method = services.pools[pool].method;
   std::map<tables::Identity, std::vector<Entry>> merged;
   for (const uint32_t part : index.with_included(pool)) {
     const config::Pool& from = services.pools[part];
     for (const config::Backend& backend : from.backends) {
       if (backend.state == config::BackendState::disabled) continue;
-      const uint16_t port = by_port ? backend.port : uint16_t{0};
-      merged[{backend.ip.bytes, backend.ip.family, port}].push_back({&from, &backend});
+      merged[identity_of(method, backend)].push_back({&from, &backend});
     }
   }
   std::vector<MergedMember> members;

@@ -22,6 +22,9 @@ struct MergedMember {
   std::vector<Entry> entries;  // at least one; disabled ones are not among them
 };
 
+// Who a backend of the file is in a pool of this method (CONTRACT section 3).
+tables::Identity identity_of(core::Method method, const config::Backend& backend);
+
 // Of `pool` and all it includes, in the order of identities: family, address, port.
 std::vector<MergedMember> members_of(const config::PoolIndex& index,
                                      const config::Services& services, uint32_t pool);

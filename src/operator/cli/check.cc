@@ -3,15 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "base/text.h"
 #include "control/config/parse.h"
+#include "control/controller/members.h"
 #include "control/controller/unsupported.h"
 #include "operator/cli/command.h"
 
@@ -24,12 +23,10 @@ struct Options {
   bool keys = false;
 };
 
-// Entries with the same address, and in nat the same port, are one backend.
 size_t different_backends(const config::Pool& pool) {
-  std::set<std::pair<config::IpAddress, uint16_t>> different;
+  std::set<tables::Identity> different;
   for (const config::Backend& backend : pool.backends) {
-    const bool by_port = pool.method == core::Method::nat;
-    different.emplace(backend.ip, by_port ? backend.port : uint16_t{0});
+    different.insert(controller::identity_of(pool.method, backend));
   }
   return different.size();
 }
