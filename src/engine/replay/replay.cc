@@ -63,9 +63,8 @@ class Replay final : host::SlowPath::Sink {
     if (written_ && !written) written_ = written;
   }
   void leave(Pending& pending, std::span<std::byte> frame, bool forwarded);
-  host::Tables tables(uint32_t worker) const {
-    return {runner_->memory(), static_cast<core::Tick>(clock_ms(now_ns_) / tick_ms), worker};
-  }
+  host::Tables tables(uint32_t worker) const { return {runner_->memory(), tick(), worker}; }
+  core::Tick tick() const { return static_cast<core::Tick>(clock_ms(now_ns_) / tick_ms); }
   uint64_t clock_ms(uint64_t ns) const { return start_ms + ns / 1'000'000; }
   uint64_t clock_us(uint64_t ns) const { return start_ms * 1'000 + ns / 1'000; }
 
@@ -106,11 +105,10 @@ Result<void> Replay::advance(uint64_t now_ns) {
 
 // As the engines do, at every tick in which a frame comes.
 void Replay::count_live() {
-  const auto now = static_cast<core::Tick>(clock_ms(now_ns_) / tick_ms);
   const tables::Memory& memory = runner_->memory();
-  if (memory.settings->counts_live == 0 || now == counted_) return;
-  counted_ = now;
-  tables::count_live_connections(memory, now);
+  if (memory.settings->counts_live == 0 || tick() == counted_) return;
+  counted_ = tick();
+  tables::count_live_connections(memory, counted_);
 }
 
 void Replay::poll(uint64_t now_us) {
@@ -130,13 +128,12 @@ Result<void> Replay::take(const engine::CapturedFrame& captured) {
   const std::span frame(buffer_.data() + headroom, captured.bytes.size());
   std::ranges::copy(captured.bytes, frame.begin());
   const uint32_t worker = options_.workers == 1 ? 0 : worker_of(frame, options_.workers);
-  const auto now = static_cast<core::Tick>(clock_ms(now_ns_) / tick_ms);
   const uint64_t number = summary_.frames;
   Pending& pending = pending_[number];
   pending.line = {number, summary_.last_ns, {}, worker, {}};
   std::ranges::copy(captured.bytes.first(std::min<size_t>(captured.bytes.size(), 2 * mac_bytes)),
                     pending.came_to_and_from.begin());
-  const auto processed = runner_->run(frame, now, worker);
+  const auto processed = runner_->run(frame, tick(), worker);
   if (!processed) return failure(fmt::format("frame {}: {}", number, processed.error().message));
 
   if (processed->slow) {
