@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A link behind the node that takes less than network_mtu says: the router there tells the node, whose tunnel
 packets they are, and the node tells the client. Judged by the kernel's own TCP at both ends."""
-import hashlib
 import json
 import re
 import sys
@@ -10,33 +9,13 @@ import pytest
 
 from lab.fleet import ECHO, PROGRAM, VIPS, Fleet
 from lab.host import Lab, wait_until
+from transfer import digest_of, transfer
 
 NARROW = 1400   # of the router's link to the backend
 SIZE = 3_000_000
-DATA = bytes(range(251)) * (SIZE // 251)
 OVERHEAD = {VIPS[0]: 24, VIPS[1]: 44}     # GRE over the family of the pool's backends, that of the VIP
 ROUTER = {VIPS[0]: "10.2.1.1", VIPS[1]: "fd02:1::1"}
 BACKEND = {VIPS[0]: "10.3.1.2", VIPS[1]: "fd03:1::2"}
-
-# Runs in the client: sends SIZE bytes to a TCP echo service while reading them back; the digest of the answer, and
-# the MTU that the kernel knows for the way at the end (IP_MTU, IPV6_MTU).
-UPLOAD = """
-import hashlib, json, socket, sys, threading
-address, port, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-data = bytes(range(251)) * (size // 251)
-with socket.create_connection((address, port), 5) as tcp:
-    mss = tcp.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
-    def send():
-        tcp.sendall(data)
-        tcp.shutdown(socket.SHUT_WR)
-    threading.Thread(target=send, daemon=True).start()
-    digest = hashlib.sha256()
-    while piece := tcp.recv(1 << 16):
-        digest.update(piece)
-    mtu = tcp.getsockopt(*((41, 24) if ":" in address else (socket.IPPROTO_IP, 14)))
-print(json.dumps({"digest": digest.hexdigest(), "mss": mss, "mtu": mtu}))
-"""
-
 
 @pytest.fixture(scope="module", params=["xdp", "user"])
 def fleet(request):
@@ -47,7 +26,7 @@ def fleet(request):
 
 
 def upload(fleet, vip):
-    return json.loads(fleet.client.run(sys.executable, "-c", UPLOAD, vip, ECHO, SIZE, timeout=30).stdout)
+    return transfer(fleet.client, vip, ECHO, SIZE, patience=5, timeout=30)
 
 
 def known_to_node(fleet):
@@ -61,7 +40,7 @@ def test_an_upload_through_a_link_that_is_smaller_than_network_mtu_arrives_whole
     node, pool = fleet.nodes[0], "echo6" if ":" in vip else "echo"
     assert known_to_node(fleet)[pool] == (2000, None)
     done = upload(fleet, vip)
-    assert done["digest"] == hashlib.sha256(DATA).hexdigest()
+    assert done["digest"] == digest_of(SIZE)
     inner = NARROW - OVERHEAD[vip]
     assert done["mss"] > inner - 60, "the handshake allowed larger segments than fit"
     assert done["mtu"] == inner, "the client was told"
@@ -86,7 +65,7 @@ def test_a_link_that_becomes_smaller_under_a_connection_does_not_stop_it(fleet, 
     fleet.router.ip(f"link set dev b1 mtu {smaller}")
     try:
         done = upload(fleet, vip)
-        assert done["digest"] == hashlib.sha256(DATA).hexdigest()
+        assert done["digest"] == digest_of(SIZE)
         assert done["mtu"] == smaller - OVERHEAD[vip]
         wait_until(lambda: known_to_node(fleet)["echo6" if ":" in vip else "echo"] == (smaller, ROUTER[vip]),
                    "the node knows")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Real clients, real servers, both engines: what must hold for traffic to VIPs and to the node itself."""
-import hashlib
 import json
 import os
 import socket
@@ -11,6 +10,7 @@ import pytest
 
 from lab.fleet import ECHO, PROGRAM, VIPS
 from lab.host import wait_until
+from transfer import command, digest_of, transfer
 
 BACKENDS = ("b1", "b2", "b3")
 
@@ -35,24 +35,7 @@ for vip in vips:
             seen.append(sorted(names))
 print(json.dumps(seen))
 """
-
-# Runs in the client: sends bytes to a TCP echo service while reading them back; prints the digest of the answer.
-TCP_CLIENT = """
-import hashlib, socket, sys, threading
-address, port, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-data = bytes(range(251)) * (size // 251)
-with socket.create_connection((address, port), 20) as tcp:
-    def send():
-        tcp.sendall(data)
-        tcp.shutdown(socket.SHUT_WR)
-    threading.Thread(target=send, daemon=True).start()
-    digest = hashlib.sha256()
-    while piece := tcp.recv(1 << 16):
-        digest.update(piece)
-print(digest.hexdigest())
-"""
 SIZE = 4_000_000
-DIGEST = hashlib.sha256(bytes(range(251)) * (SIZE // 251)).hexdigest()
 
 
 def even(counts, names, part=0.10):
@@ -88,8 +71,7 @@ def test_the_same_flows_reach_the_same_backends_through_either_node(fleet):
 
 @pytest.mark.parametrize("vip", VIPS)
 def test_a_long_transfer_arrives_whole(fleet, vip):
-    done = fleet.client.run(sys.executable, "-c", TCP_CLIENT, vip, ECHO, SIZE, timeout=60)
-    assert done.stdout.strip() == DIGEST
+    assert transfer(fleet.client, vip, ECHO, SIZE, patience=20, timeout=60)["digest"] == digest_of(SIZE)
 
 
 def test_udp_is_answered_from_the_vip_and_a_flow_stays_at_its_backend(fleet):
@@ -106,10 +88,10 @@ def test_a_service_on_the_nodes_own_address_is_reached_like_on_any_host(fleet):
     server = echo_server(node.host, *own)
     try:
         for address in own:
-            local = (sys.executable, "-c", TCP_CLIENT, address, 22, 1000)
+            local = command(address, 22, 1000, patience=20)
             wait_until(lambda: node.host.run(*local, check=False).returncode == 0, "the service answers on its host")
-            done = fleet.client.run(sys.executable, "-c", TCP_CLIENT, address, 22, SIZE, timeout=60)
-            assert done.stdout.strip() == DIGEST
+            done = transfer(fleet.client, address, 22, SIZE, patience=20, timeout=60)
+            assert done["digest"] == digest_of(SIZE)
     finally:
         server.stop()
 
